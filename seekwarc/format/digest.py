@@ -59,8 +59,8 @@ _LABELLED = re.compile(r"([^\s:]+):(\S+)")
 class Hasher(Protocol):
     """An object such as `hashlib.new` returns."""
 
-    def update(self, data: Buffer, /) -> None:
-        """Add bytes."""
+    def update(self, data: Buffer, /) -> object:
+        """Add bytes. What that of BLAKE3 returns is itself."""
 
     def digest(self) -> bytes:
         """Return the digest of all bytes so far."""
