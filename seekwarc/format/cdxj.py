@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from json.encoder import encode_basestring_ascii as _quoted
 from typing import Final
 
 from seekwarc.compiling import mypyc_attr
@@ -20,7 +21,6 @@ from seekwarc.format.dates import DIGITS, WarcDate, date_of_digits, is_digits
 from seekwarc.format.digest import Digest
 from seekwarc.format.header_fields import whole_number
 from seekwarc.format.seektable import TableChoice, TableTrust, parse_table_choice
-from seekwarc.format.surt import surt
 
 __all__ = [
     "MAX_LINE_SIZE",
@@ -67,11 +67,6 @@ class CdxjLine:
     """The fields of the JSON object, in their order."""
 
     @staticmethod
-    def make(uri: str, date: WarcDate, fields: Mapping[str, str], *, key: str | None = None) -> CdxjLine:
-        """Make the line of a capture."""
-        return CdxjLine(surt(uri) if key is None else key, timestamp_of(date), {"url": uri, **fields})
-
-    @staticmethod
     def parse(data: bytes) -> CdxjLine:
         """Parse a line, with or without its line break."""
         return CdxjLine(*parse_line(data))
@@ -86,10 +81,12 @@ class CdxjLine:
             raise FormatError(
                 f"key {self.key[:MAX_SHOWN]!r} and date {self.timestamp!r} cannot be in a line of CDXJ"
             )
-        fields = dict(self.fields)
+        fields = self.fields
         if not self.is_capture:
             fields = {TYPE_FIELD: fields[TYPE_FIELD], **fields}
-        return f"{self.key} {self.timestamp} {json.dumps(fields)}\n".encode("ascii")
+        # As json.dumps, in a third of its time.
+        text = ", ".join([f"{_quoted(name)}: {_quoted(value)}" for name, value in fields.items()])
+        return f"{self.key} {self.timestamp} {{{text}}}\n".encode("ascii")
 
     @property
     def uri(self) -> str | None:

@@ -62,18 +62,22 @@ def _matching(pattern: str) -> Callable[[str], object]:
     return re.compile(pattern, re.ASCII).fullmatch
 
 
-def _parsed_by(parse: Callable[[str], object]) -> Callable[[str], bool]:
+def _remembering(check: Callable[[str], object]) -> Callable[[str], object]:
     """Return a check that remembers its last values: many records of a file share a date and a type."""
-
-    def check(value: str) -> bool:
-        try:
-            parse(value)
-        except FormatError:
-            return False
-        return True
-
     known = lru_cache(64)(check)
     return lambda value: known(value) if len(value) <= MAX_REMEMBERED else check(value)
+
+
+def _parsed_by(
+    parse: Callable[[str], object], form: Callable[[str], object] = lambda _: True
+) -> Callable[[str], object]:
+    def check(value: str) -> bool:
+        try:
+            return bool(form(value) and parse(value))
+        except FormatError:
+            return False
+
+    return _remembering(check)
 
 
 _is_w3c_date = _matching(r"\d{4}(?:-\d\d(?:-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?Z)?)?)?")
@@ -81,7 +85,6 @@ _is_date_1_0 = _matching(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _is_ipv4 = _matching(r"\d{1,3}(?:\.\d{1,3}){3}")
 # A digest value should be a token; base64 needs characters that tokens may not have, and is in use.
 _DIGEST: Final = rf"{TOKEN}:[!#$%&'*+\-.^_`|~0-9A-Za-z/=]+"
-_is_instant = _parsed_by(WarcDate.parse)
 
 
 def _is_bracketed_uri(value: str) -> bool:
@@ -120,8 +123,8 @@ _ID = Form("a URI in angle brackets, such as <urn:uuid:...>", _is_bracketed_uri,
 _URI = Form("a URI in the characters of RFC 3986 (all others percent-encoded)", is_uri, _is_uri_1_0, URI)
 _DATE = Form(
     "a UTC date such as 2026-11-21T09:30:00Z",
-    lambda value: _is_w3c_date(value) and _is_instant(value),
-    lambda value: _is_date_1_0(value) and _is_instant(value),
+    _parsed_by(WarcDate.parse, _is_w3c_date),
+    _parsed_by(WarcDate.parse, _is_date_1_0),
 )
 _NUMBER = Form("a number", _matching(r"[0-9]+"), pattern=r"[0-9]+")
 _WORD = Form("a token", _matching(TOKEN), pattern=TOKEN)
@@ -129,7 +132,7 @@ _LABELLED = Form(
     "a labelled digest such as sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ", _matching(_DIGEST), pattern=_DIGEST
 )
 _MEDIA = Form("a media type such as text/html", _parsed_by(MediaType.parse))
-_ADDRESS = Form("an IPv4 or IPv6 address", _is_address)
+_ADDRESS = Form("an IPv4 or IPv6 address", _remembering(_is_address))
 _TEXT = Form("text", lambda value: value != "")
 
 _ALL = RECORD_TYPES

@@ -16,7 +16,7 @@ __all__ = ["URI", "MediaType", "decode_words", "is_uri", "without_brackets"]
 
 # Texts, which `re` compiles at their first use and keeps: reading bytes of a record needs none of them.
 _URI_TEXT = r"(?:[A-Za-z0-9\-._~:/?@!$&'()*+,;=\[\]]++|%[0-9A-Fa-f]{2})"
-_AUTHORITY = r"//(?:[^/?#\[\]@>\r]*@)?(?:\[[0-9A-Fa-fvV:.]+\]|[^/?#\[\]@:>\r]*)(?::[0-9]*)?(?=[/?#>\r]|$)"
+_AUTHORITY = r"//(?:[^/?#\[\]@>\r]*+@)?(?:\[[0-9A-Fa-fvV:.]+\]|[^/?#\[\]@:>\r]*+)(?::[0-9]*+)?(?=[/?#>\r]|$)"
 # RFC 3986 allows brackets only in the authority. They are accepted in path and query too, because browsers
 # and crawlers do not encode them there, and nearly every archive has such URIs.
 URI = rf"[A-Za-z][A-Za-z0-9+.\-]*:(?=[^>\r])(?:(?={_AUTHORITY})|(?!//)){_URI_TEXT}*+(?:#{_URI_TEXT}*+)?"

@@ -13,6 +13,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 from urllib.parse import urljoin
 
@@ -20,8 +21,9 @@ from seekwarc.cdx.lines import MAX_CELL_SIZE
 from seekwarc.collection.entry import with_next
 from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError
-from seekwarc.format.cdxj import REVISIT, TABLE_FIELD, TYPE_FIELD, CdxjLine, is_capture
+from seekwarc.format.cdxj import REVISIT, TABLE_FIELD, TYPE_FIELD, CdxjLine, is_capture, timestamp_of
 from seekwarc.format.chunked import ChunkedBody
+from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.format.http import HttpHead
 from seekwarc.format.post import MAX_BODY_SIZE, body_query, with_query
@@ -40,6 +42,8 @@ NOTHING: Final = ("", "")
 """Method and body that are not told, of a request of another method."""
 UNSTATED_BODY: Final = 8 << 10
 """Bytes of a request body that are used if there is no Content-Length."""
+MAX_DATE: Final = 40
+"""Characters of a date that is remembered."""
 MAX_TEXT: Final = MAX_CELL_SIZE // 3
 """Characters of a text in a columnar index: escaped, as in a key, each may take three bytes."""
 STEP: Final = 1 << 20
@@ -148,9 +152,9 @@ class Lines:
                 "this record shares its frame or gzip member with others, so it gets no line; "
                 "`seekwarc convert` mends that"
             )
-        date = record.date
-        if date is None:
-            stated = record.header.get("WARC-Date")
+        stated = record.header.get("WARC-Date")
+        timestamp = _timestamp(stated or "")
+        if timestamp is None:
             what = "no WARC-Date" if stated is None else f"a malformed WARC-Date, {stated[:40]!r}"
             raise FormatError(f"this record has {what}, so it gets no line")
         fields |= {"length": str(record.length), "offset": str(record.offset), "filename": self._filename}
@@ -164,7 +168,23 @@ class Lines:
             key = surt(with_query(uri, method, query))
             if record.type == "response":
                 fields |= {"requestBody": query, "method": method.upper()}
-        return CdxjLine.make(uri, date, fields, key=key)
+        return CdxjLine(surt(uri) if key is None else key, timestamp, fields)
+
+
+def _timestamp(stated: str) -> str | None:
+    return _known_timestamp(stated) if len(stated) <= MAX_DATE else _new_timestamp(stated)
+
+
+def _new_timestamp(stated: str) -> str | None:
+    try:
+        date = WarcDate.parse(stated)
+    except FormatError:
+        return None
+    return timestamp_of(date)
+
+
+# Records that were captured in a second follow each other.
+_known_timestamp = lru_cache(64)(_new_timestamp)
 
 
 def _sent_between(one: _Draft, other: _Draft) -> tuple[str, str] | None:
@@ -254,12 +274,12 @@ def _made_digest(record: Record, head: HttpHead | None, wanted: LineOptions) -> 
     # Both come of one pass, for a pipe cannot be read twice.
     chunks = ChunkedBody() if wanted.details and head is not None and head.chunked else None
     size = 0
-    with record.block.open() as file:
-        file.seek(head.size if head is not None else 0)
-        while data := file.read(STEP):
-            hasher.update(data)
-            if chunks is not None:
-                size += sum(map(len, chunks.feed(data)))
+    position = head.size if head is not None else 0
+    while data := record.block.pread(position, STEP):
+        position += len(data)
+        hasher.update(data)
+        if chunks is not None:
+            size += sum(map(len, chunks.feed(data)))
     if chunks is not None:
         size += sum(map(len, chunks.finish()))
     return str(Digest.of("sha1", hasher.digest())), size if chunks is not None else None

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import CdxjLine, date_digits, line_head, timestamp_of
 from seekwarc.format.dates import WarcDate, date_of_digits
+from seekwarc.format.surt import surt
 
 LINE = (
     b'org,example)/ 20261121093000 {"url": "http://example.org/", "mime": "text/html", "status": "200", '
@@ -40,9 +41,9 @@ def test_a_line_is_written_as_it_was_read() -> None:
 
 
 def test_a_line_is_made_of_a_capture() -> None:
-    made = CdxjLine.make(
-        "http://www.Example.org/é", WarcDate.parse("2026-11-21T09:30:00.999Z"), {"offset": "3"}
-    )
+    uri = "http://www.Example.org/é"
+    timestamp = timestamp_of(WarcDate.parse("2026-11-21T09:30:00.999Z"))
+    made = CdxjLine(surt(uri), timestamp, {"url": uri, "offset": "3"})
     assert made.build() == (
         b'org,example)/%c3%a9 20261121093000 {"url": "http://www.Example.org/\\u00e9", "offset": "3"}\n'
     )
@@ -67,7 +68,7 @@ MOMENTS = st.datetimes().map(lambda it: WarcDate.parse(it.replace(microsecond=0)
 
 @given(st.text(max_size=40), MOMENTS, FIELDS)
 def test_what_is_written_is_read_back(uri: str, date: WarcDate, fields: dict[str, str]) -> None:
-    made = CdxjLine.make(uri, date, fields)
+    made = CdxjLine(surt(uri), timestamp_of(date), {"url": uri, **fields})
     stored = made.build()
     assert stored.count(b"\n") == 1
     assert pickle.loads(pickle.dumps(made)) == made

@@ -10,7 +10,8 @@ import pytest
 import seekwarc
 from seekwarc.collection.record_table import Query
 from seekwarc.errors import FormatError, LimitError, SourceError
-from seekwarc.format.cdxj import MAX_LINE_SIZE, CdxjLine
+from seekwarc.format.cdxj import MAX_LINE_SIZE, CdxjLine, timestamp_of
+from seekwarc.format.surt import surt
 from seekwarc.serve.cdxj_file import file_names, index_entries, is_index
 from seekwarc.serve.library import Library
 from seekwarc.storage.local import BytesSource
@@ -39,7 +40,8 @@ def index(crawl, tmp_path):
                     "offset": str(record.offset),
                     "filename": path.name,
                 }
-                lines.append(CdxjLine.make(record.target_uri, record.date, fields).build())
+                key, timestamp = surt(record.target_uri), timestamp_of(record.date)
+                lines.append(CdxjLine(key, timestamp, fields).build())
     path = tmp_path / "crawl.cdxj"
     path.write_bytes(b'!meta 0 {"format": "cdxj"}\n' + b"".join(sorted(lines)))
     return path
