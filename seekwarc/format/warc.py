@@ -55,6 +55,8 @@ MAX_HEADER_SIZE: Final = 1 << 20
 
 MAX_BLANK_BYTES: Final = 512
 """CR and LF bytes that are allowed between two records; more are damage."""
+MAX_ARC_GAP: Final = 4
+"""The line breaks after a record of an ARC file, in its gzip member: one as a rule."""
 RECORD_MAGIC: Final = b"WARC/"
 """What a record begins with, in any case; see `is_record_magic`."""
 RECORD_BEGINNING: Final = re.compile(
@@ -190,6 +192,7 @@ class Grammar:
         after_gap: The same, after the line breaks that come before a record.
         gaps: These line breaks, the usual ones first.
         end: What follows every block, if anything has to.
+        gap: Bytes that may follow a record in its gzip member.
         is_arc: Whether this is the grammar of an ARC file.
     """
 
@@ -200,6 +203,7 @@ class Grammar:
         self.after_gap = re.compile(rb"(?:%s)(?=%s)" % (b"|".join(gaps), beginning))
         self.gaps = gaps
         self.end = end
+        self.gap = 0 if end else MAX_ARC_GAP
         self.is_arc = is_arc
 
     def header_end(self, data: Buffer, start: int = 0) -> int:
@@ -216,7 +220,7 @@ class Grammar:
 
     def begins_at(self, look: Callable[[int], bytes]) -> bool:
         """Return whether a record begins where `look` returns as many bytes from as it is asked for."""
-        return self.begins(look(len(RECORD_MAGIC)))
+        return is_record_magic(look(len(RECORD_MAGIC)))
 
     def parse(self, raw: bytes) -> RecordHeader:
         """Parse the header of a record."""

@@ -148,7 +148,14 @@ class _Kept:
 
 
 def member_spans(
-    take: Take, offset: int, size: int, *, spacing: int, points: Sequence[KnownPoint], pool: Executor
+    take: Take,
+    offset: int,
+    size: int,
+    *,
+    gap: int = 0,
+    spacing: int,
+    points: Sequence[KnownPoint],
+    pool: Executor,
 ) -> SidecarRecord:
     """Return the spans of the record of `size` bytes that is the gzip member at `offset`.
 
@@ -156,6 +163,7 @@ def member_spans(
         take: Returns stored bytes of the file; called from several threads if there are points.
         offset: Offset of the member.
         size: Bytes of the decompressed record.
+        gap: Bytes that the member may have after it.
         spacing: Minimum content of a span.
         points: Some of the file's, as an index has them, in order. None is believed.
         pool: Other threads to work in.
@@ -165,7 +173,9 @@ def member_spans(
         TruncatedError: The file ends in the member.
         FormatError: The member is not the record alone, or has no points that suffice.
     """
-    build = partial(_record, take, offset, size, max(spacing, size // MAX_SPANS), points, pool)
+    build = partial(
+        _record, take, offset, range(size, size + gap + 1), max(spacing, size // MAX_SPANS), points, pool
+    )
     try:
         return build(exact=False)
     except ChecksumError:
@@ -175,7 +185,7 @@ def member_spans(
 def _record(  # noqa: PLR0917 - see `member_spans`
     take: Take,
     offset: int,
-    size: int,
+    sizes: range,
     spacing: int,
     points: Sequence[KnownPoint],
     pool: Executor,
@@ -184,7 +194,7 @@ def _record(  # noqa: PLR0917 - see `member_spans`
 ) -> SidecarRecord:
     begin = KnownPoint(8 * _data_start(take, offset), 0, bytes)
     inside = [it for it in points if it.bit > begin.bit]
-    inside = [it for it in inside if it.content - inside[0].content < size]
+    inside = [it for it in inside if it.content - inside[0].content < sizes.start]
     stretches = [
         _Stretch(take, it, stop, spacing, exact=exact)
         for it, stop in zip([begin, *inside], [*inside, None], strict=True)
@@ -214,11 +224,11 @@ def _record(  # noqa: PLR0917 - see `member_spans`
         raise TruncatedError("the file ends inside this gzip member")
     if trailer != struct.pack("<II", crc, content & 0xFFFFFFFF):
         raise ChecksumError("this gzip member is damaged (its checksum is not that of its content)")
-    if content != size:
+    if content not in sizes:
         raise FormatError(
-            f"the gzip member holds {content} bytes, the record {size}: it has no member of its own"
+            f"the gzip member holds {content} bytes, the record {sizes.start}: it has no member of its own"
         )
-    return SidecarRecord(offset, end + TRAILER_SIZE - offset, size, spans)
+    return SidecarRecord(offset, end + TRAILER_SIZE - offset, content, spans)
 
 
 def _data_start(take: Take, offset: int) -> int:

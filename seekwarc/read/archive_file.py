@@ -209,7 +209,7 @@ class ArchiveFile:
             return None
         with self._noting_sidecar(offset):
             sidecar = self._found_sidecar()
-            return sidecar.run(self.frames, offset, size) if sidecar is not None else None
+            return sidecar.run(self.frames, offset, size, self.grammar.gap) if sidecar is not None else None
         return None
 
     def places_in_sidecar(self) -> list[tuple[int, int]]:

@@ -70,8 +70,10 @@ class SidecarFile:
         """Offset and stored length of each record that it lists."""
         return [*zip(self._directory.offsets, self._directory.lengths, strict=True)]
 
-    def run(self, context: FrameContext, offset: int, size: int) -> SpanRun | None:
+    def run(self, context: FrameContext, offset: int, size: int, gap: int = 0) -> SpanRun | None:
         """Return the spans of the record at `offset`, which has `size` bytes; None if it is not listed.
+
+        As many bytes as `gap` may come after it.
 
         Raises:
             FormatError: What is listed is not this record.
@@ -79,7 +81,7 @@ class SidecarFile:
         spans = self._directory.find(offset)
         if spans is None:
             return None
-        if spans.content_size != size or offset + spans.length > self._directory.identity.size:
+        if not 0 <= spans.content_size - size <= gap or offset + spans.length > self._directory.identity.size:
             raise FormatError(f"it lists {spans.content_size} bytes for this record, which has {size}")
         return SpanRun(context, offset, spans, self._windows)
 

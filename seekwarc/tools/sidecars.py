@@ -162,6 +162,7 @@ class _Making:
                 self.source.read,
                 record.offset,
                 size,
+                gap=record.body.file.grammar.gap,
                 spacing=self.spacing,
                 points=self.points,
                 pool=self.pool,

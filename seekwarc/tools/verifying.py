@@ -15,10 +15,8 @@ from queue import SimpleQueue
 from typing import BinaryIO, Final, NamedTuple, Protocol, Unpack
 
 from seekwarc.errors import FormatError, LimitError, SourceError, TruncatedError
-from seekwarc.format.arc import ArcHeader
 from seekwarc.format.rules import check_header
 from seekwarc.format.seektable import SeekTable
-from seekwarc.format.warc import RECORD_END
 from seekwarc.format.words import counted
 from seekwarc.frames.audit import AuditedFrame, AuditedFrames, FrameAudit
 from seekwarc.frames.scan import Window
@@ -428,7 +426,7 @@ class Verifier:
         self.result.records += 1
         if self._listener is not None:
             self._listener.on_intact(found)
-        if found.trailer != RECORD_END and not isinstance(record.header, ArcHeader):
+        if found.trailer != (end := record.body.file.grammar.end) and end:
             text = f"the record is followed by {found.trailer[:16]!r}, not by CRLF CRLF"
             self._note("trailer", record.offset, text, record=record)
         # Whatever its trailer: other tables than this record's own may begin with it.

@@ -12,6 +12,7 @@ import pytest
 import seekwarc
 from seekwarc import tools
 from seekwarc.errors import FormatError, TruncatedError, UnsupportedError
+from seekwarc.read.body import TableStatus
 from seekwarc.tools.converting import holds_same
 from tests.conftest import ODD_SAMPLES
 from tests.support.arc import ARC, ARC_GZ, VERSION_1, arc_record, first_record
@@ -107,6 +108,21 @@ def test_damage_is_not_converted(data: bytes, error: type[FormatError], message:
     assert tools.verify(tmp_path / "saved.warc.zst").is_sound
     with seekwarc.open(tmp_path / "saved.warc.zst", strict=True) as archive:
         assert PAGES[0] in [it.payload.read() for it in archive] or b"html 20" in data
+
+
+def test_a_sidecar_leads_into_a_large_record(tmp_path: Path) -> None:
+    body = b"".join(b"%d lines of text\n" % it for it in range(150_000))
+    record = arc_record(b"http://example.org/", b"HTTP/1.0 200 OK\r\n\r\n" + body)
+    parts = [first_record(), record, DNS]
+    path = tmp_path / "old.arc.gz"
+    path.write_bytes(b"".join(gzip.compress(it, 6, mtime=0) for it in parts))
+    assert tools.sidecar(path, min_size=1 << 20, spacing=1 << 18).records == 1
+    with seekwarc.open(path, cache_size=0) as archive:
+        _, found, _ = archive
+        again = archive.record_at(found.offset, found.length)
+        assert again.seek_table_status is TableStatus.SIDECAR
+        assert again.payload.pread(2_000_000, 30) == body[2_000_000:2_000_030]
+        assert again.payload.pread(len(body) - 5, 5) == body[-5:]
 
 
 def test_sound_files_are_sound(tmp_path: Path) -> None:
