@@ -8,9 +8,10 @@ import pytest
 
 import seekwarc
 from seekwarc import Reader, Record, TableStatus
-from seekwarc.errors import ChecksumError, FormatError, TruncatedError
+from seekwarc.errors import ChecksumError, FormatError, SourceChangedError, TruncatedError
 from seekwarc.storage.source import RangeSource
 from tests.support.foreign import CRLF2, Foreign, warc_header
+from tests.support.rangeserver import Content, Fault, RangeServer, dropped, first, status
 from tests.support.sources import RecordingSource, RemoteFake
 from tests.support.writing import noise
 
@@ -209,3 +210,37 @@ def test_a_frame_that_holds_other_content_than_it_says_is_read_as_a_decoder_woul
         assert record.block.pread(9 * MIB, 100) == content[start + 9 * MIB :][:100]
         with pytest.raises(FormatError):
             record.block.pread(201 * BLOCK, 100)
+
+
+def test_over_http_an_opened_film_takes_a_request_a_range() -> None:
+    put = made().records[1]
+    with RangeServer(made().bytes()) as server, seekwarc.open(server.url) as archive:
+        record = archive.record_at(put.offset, put.length)
+        opened = len(server.asked), sum(asked.sent for asked in server.asked)
+        assert opened[0] <= 3
+        assert opened[1] < 200_000
+        for place in PLACES:
+            server.forget()
+            assert record.block.pread(place, 65_536) == film()[place : place + 65_536]
+            assert [asked.status for asked in server.asked] == [206]
+            assert server.asked[0].sent <= 200 << 10
+
+
+@pytest.mark.parametrize("fault", [first(1, dropped(5000)), first(1, status(503))])
+def test_over_http_a_request_that_fails_is_made_again(fault: Fault) -> None:
+    put = made().records[1]
+    with RangeServer(made().bytes()) as server, seekwarc.open(server.url) as archive:
+        record = archive.record_at(put.offset, put.length)
+        server.forget()
+        server.fault = fault
+        assert record.block.pread(PLACES[1], 65_536) == film()[PLACES[1] : PLACES[1] + 65_536]
+        assert len(server.asked) == 2
+
+
+def test_over_http_a_film_that_is_replaced_is_not_mixed_with_the_other() -> None:
+    put = made().records[1]
+    with RangeServer(made().bytes()) as server, seekwarc.open(server.url) as archive:
+        record = archive.record_at(put.offset, put.length)
+        server.content = Content(bytes(len(made().bytes())), etag='"second"')
+        with pytest.raises(SourceChangedError):
+            record.block.pread(PLACES[1], 65_536)
