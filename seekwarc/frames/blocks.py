@@ -113,22 +113,25 @@ class FrameBlocks:
 
     def _learn(self, stop: int) -> None:
         """Find out where blocks begin, as far as there is content before `stop`."""
-        stored, content = self.stored, self._content
-        for number in range(len(stored) - 1, len(self.headers)):
-            if content[number] >= stop:
+        stored, content, headers = self.stored, self._content, self.headers
+        place, begin, most = stored[-1], content[-1], self._frame.block_size
+        for number in range(len(stored) - 1, len(headers)):
+            if begin >= stop:
                 return
-            header = self.headers[number]
+            header = headers[number]
             size = stored_size = header >> 3
-            if size > self._frame.block_size:
+            if size > most:
                 raise FormatError("a block of the frame is larger than its window")
             if header >> 1 & 3 == COMPRESSED_BLOCK:
-                size = self._decoded_size(stored[number], header)
+                size = self._decoded_size(place, header)
             else:
                 self._replaced += size
                 if header >> 1 & 3 == RLE_BLOCK:
                     stored_size = 1
-            stored.append(stored[number] + stored_size + BLOCK_HEADER_SIZE)
-            content.append(content[number] + size)
+            place += stored_size + BLOCK_HEADER_SIZE
+            begin += size
+            stored.append(place)
+            content.append(begin)
 
     def _decoded_size(self, place: int, header: int) -> int:
         frame = self._frame
