@@ -57,7 +57,15 @@ def machine(size: int) -> dict[str, object]:
 
 def lines(wanted: Sequence[str]) -> list[Line]:
     # Imported here: --growth and --instructions need none of the other tools.
-    from tests.benchmarks import archives, frame_sizes, one_frame, processes, ranges, records, remote  # noqa: PLC0415  # noqa: PLC0415
+    from tests.benchmarks import (  # noqa: PLC0415
+        archives,
+        frame_sizes,
+        one_frame,
+        processes,
+        ranges,
+        records,
+        remote,
+    )
 
     modules = (ranges, one_frame, frame_sizes, archives, records, processes, remote)
     there = {line.key: line for module in modules for line in module.LINES}
