@@ -243,7 +243,7 @@ class Recorder:
             part.add("WARC-Truncated", "unspecified" if block.source.keeps else None)
         later.add("WARC-Segment-Total-Length", str(MAX_LENGTH))
         lead = bytes(block.beginning[: block.http.size]) if block.http is not None else b""
-        origin, continuation = (assembly.stored_size(part.header(MAX_LENGTH).raw) for part in (first, later))
+        origin, continuation = [assembly.stored_size(part.header(MAX_LENGTH).raw) for part in (first, later)]
         return origin + assembly.stored_size(lead), continuation
 
     def _continuation(self, draft: HeaderDraft) -> HeaderDraft:
