@@ -186,9 +186,9 @@ class ArchiveFile:
         compression = self.detect(window, 0)
         if compression == "zst":
             _ = self.decoder.dictionary
-        elif self._pipe_window is not None:
-            # What it tells is passed by what is read next.
-            _ = self.grammar
+        elif self._grammar is None:
+            # From what is buffered; of a pipe, it is passed by what is read next.
+            self._grammar = grammar_of(window)
         return window, compression
 
     def without_records(self) -> FormatError:

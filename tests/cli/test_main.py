@@ -62,6 +62,7 @@ def test_every_file_of_a_verb_is_listed() -> None:
         "progress",
         "records",
         "selecting",
+        "sidecar",
         "sizes",
         "targets",
     }
