@@ -105,7 +105,7 @@ SAME_IN_ANY_BUILD = {
     "tests/write/test_file_layout.py::test_a_file_with_too_many_frames": "it makes a limit smaller",
 }
 """Tests that show no more of a compiled package: `--compiled` leaves them out; the pure one has them."""
-QUICK = 4
+QUICK = 6
 """Without `--slow`, one in so many examples of properties is tried."""
 
 

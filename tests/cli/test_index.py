@@ -253,6 +253,7 @@ def test_a_columnar_index_is_looked_up_like_any_other(command, crawl, tmp_path) 
     assert command("index", "--parquet", crawl.zst).stdout.endswith(b"PAR1")
 
 
+@pytest.mark.slow
 def test_each_file_gets_a_columnar_index_once(command, crawl, tmp_path) -> None:
     arguments = ("index", "--parquet", crawl.zst, "--to-dir", tmp_path, "--json")
     assert '"captures": 2' in command(*arguments).out
@@ -273,6 +274,7 @@ def test_a_damaged_columnar_index_gives_no_traceback(command, tmp_path) -> None:
     assert "Traceback" not in stderr
 
 
+@pytest.mark.slow
 def test_columnar_indexes_of_files_are_merged(command, crawl, tmp_path) -> None:
     folder, target = tmp_path / "each", tmp_path / "all.parquet"
     command("index", "--parquet", crawl.path("warc"), crawl.zst, "--to-dir", folder, "-o", target)
@@ -283,6 +285,7 @@ def test_columnar_indexes_of_files_are_merged(command, crawl, tmp_path) -> None:
     assert "cluster" in command("index", "--parquet", crawl.zst, "-o", cluster, status=2).stderr
 
 
+@pytest.mark.slow
 def test_notes_come_after_captures_in_merged_columnar_indexes(command, tmp_path) -> None:
     (tmp_path / "a.warc.gz").write_bytes(heritrix().gzip().bytes())
     words = ("index", "--parquet", "--all", tmp_path / "a.warc.gz")

@@ -108,6 +108,7 @@ def closed_after(client: socket.socket) -> float:
 @pytest.mark.parametrize(
     "sent", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: x\r\n", b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HT"]
 )
+@pytest.mark.slow
 def test_idle_connections_and_unfinished_heads_are_closed(monkeypatch, sent: bytes) -> None:
     monkeypatch.setattr(server_module, "IDLE", 1)
     with running(_hello) as server, socket.create_connection(("127.0.0.1", server.port)) as client:
@@ -160,6 +161,7 @@ def test_short_answers_on_a_kept_connection_do_not_wait_for_acknowledgements() -
     assert statistics.median(times) < 0.03
 
 
+@pytest.mark.slow
 def test_a_connection_that_is_used_stays_open(monkeypatch) -> None:
     monkeypatch.setattr(server_module, "IDLE", 1.5)
     with running(_hello) as server, socket.create_connection(("127.0.0.1", server.port)) as client:
