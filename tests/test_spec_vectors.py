@@ -122,6 +122,7 @@ def each(found: list[Vector]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("vector", found, ids=[vector.name for vector in found])
 
 
+@pytest.mark.slow
 def test_the_samples_are_what_their_script_makes() -> None:
     command = [sys.executable, str(NOTES / "make_vectors.py"), "--check"]
     done = subprocess.run(command, capture_output=True, check=False)

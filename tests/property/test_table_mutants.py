@@ -16,7 +16,9 @@ from tests.support.mutants import Maker, Tally, check, check_listing
 from tests.support.rounds import rounds
 
 
-@pytest.mark.parametrize("first", range(0, 300, 50))
+@pytest.mark.parametrize(
+    "first", [0, 50, *(pytest.param(first, marks=pytest.mark.slow) for first in range(100, 300, 50))]
+)
 def test_false_tables_change_nothing_that_is_read(first: int) -> None:
     tally = Tally()
     check(range(first, first + 50), tally)
