@@ -194,11 +194,14 @@ class OpenFiles:
     that a process opens. A source registers when it opens its file. When there are too many, the file that
     was opened first is closed; its source opens it again on the next read, and checks that it is the same
     file. Below that number, no file is closed before its source is.
+
+    Worst case: garbage is collected within a call, and with it a file object that closes its source. So the
+    lock is reentrant, and no step depends on what the one before it found.
     """
 
     def __init__(self, limit: int | None = None) -> None:
         self._limit = limit
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._opened: WeakKeyDictionary[LocalFileSource, None] = WeakKeyDictionary()
 
     def add(self, source: LocalFileSource) -> None:
@@ -208,9 +211,10 @@ class OpenFiles:
                 self._limit = max(max_open_files() // SHARE, 1)
             self._opened[source] = None
             surplus = len(self._opened) - self._limit
-            resting = list(self._opened)[:surplus] if surplus > 0 else []
+            oldest = self._opened.keyrefs()[:surplus] if surplus > 0 else []
+            resting = [each for reference in oldest if (each := reference()) is not None]
             for each in resting:
-                del self._opened[each]
+                self._opened.pop(each, None)
         for each in resting:
             each.rest()
 

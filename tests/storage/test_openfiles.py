@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 from seekwarc.errors import SourceChangedError, SourceError
 from seekwarc.storage import local as local_module
 from seekwarc.storage.local import LocalFileSource, OpenFiles
+from seekwarc.storage.source_file import SourceFile
 
 COUNT = 12
 
@@ -51,6 +54,26 @@ def test_the_file_that_was_opened_first_is_closed_first(sources, tmp_path) -> No
     sources[11].close()
     assert sources[1].read(0, 1) + sources[2].read(0, 1) == b"\x01\x02"
     assert open_in(tmp_path) == {"0", "1", "2"}
+
+
+def test_garbage_that_closes_its_file_may_be_collected_meanwhile(monkeypatch, tmp_path) -> None:
+    (tmp_path / "file").write_bytes(b"1")
+    file = SourceFile(LocalFileSource(tmp_path / "file"))
+    monkeypatch.setattr(local_module, "OPEN_FILES", OpenFiles())
+
+    def collect() -> int:
+        gc.collect()
+        return 100
+
+    monkeypatch.setattr(local_module, "max_open_files", collect)
+    file.itself = file  # type: ignore[attr-defined]
+    closed = weakref.ref(file)
+    del file
+    registering = threading.Thread(target=LocalFileSource, args=(tmp_path / "file",), daemon=True)
+    registering.start()
+    registering.join(10)
+    assert not registering.is_alive()
+    assert closed() is None
 
 
 @pytest.mark.slow
