@@ -219,7 +219,8 @@ class FileOutput(Output):
     @override
     def abort_committed(self) -> None:
         self.abort()
-        if is_at(self._own, self._target):
+        # A file that was continued had this name before.
+        if self._kept is None and is_at(self._own, self._target):
             with contextlib.suppress(OSError):
                 os.unlink(self._target)
 

@@ -25,6 +25,7 @@ from seekwarc.errors import (
     UnsupportedError,
 )
 from seekwarc.tools.verifying import Verifier
+from seekwarc.write import output
 from seekwarc.write.append import existing_file
 from seekwarc.write.output import OpenOutput
 from tests.support.foreign import Foreign, dictionary_frame, some_dictionary, zstd_frame
@@ -337,6 +338,22 @@ def test_abort_leaves_the_continued_file_as_it_was(tmp_path, tables, how) -> Non
             put(writer, NEW)
             writer.flush()
             raise error
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == [path.name]
+
+
+def interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_an_interruption_while_it_is_finished_removes_no_continued_file(tmp_path, monkeypatch) -> None:
+    path = tmp_path / "a.warc.zst"
+    before = make(path, tables="every")
+    writer = seekwarc.open(path, "a", frame_size=FRAME, on_error="discard")
+    put(writer, NEW)
+    monkeypatch.setattr(output, "sync_folder", interrupted)
+    with pytest.raises(KeyboardInterrupt), writer:
+        pass
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == [path.name]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import random
@@ -16,6 +17,7 @@ from typing import Any, Self
 import pytest
 
 import seekwarc
+from tests.support.durability import IGNORED
 from tests.support.writing import KIB, URI, noise, text
 
 pytestmark = pytest.mark.slow
@@ -37,14 +39,20 @@ class Interrupter:
         self._place = place
 
     def __enter__(self) -> Self:
+        # What others left behind may be collected at any line, and lets no exception out.
+        gc.collect()
+        gc.disable()
         sys.settrace(self._enter)
         return self
 
     def __exit__(self, *_: object) -> None:
         sys.settrace(None)
+        gc.enable()
 
     def _enter(self, frame: FrameType, event: str, argument: object) -> Any:
-        return self._line if frame.f_code.co_filename.startswith(PACKAGE) else None
+        code = frame.f_code
+        is_ours = code.co_filename.startswith(PACKAGE) and code.co_name not in IGNORED
+        return self._line if is_ours else None
 
     def _line(self, frame: FrameType, event: str, argument: object) -> Any:
         if event == "line":
