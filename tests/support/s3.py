@@ -33,6 +33,7 @@ def new_bucket(failing: Failing | None = None) -> Iterator[tuple[str, Any]]:
     with query, and returns the status of an error to answer with, or None.
     """
     import boto3  # noqa: PLC0415
+    from moto.s3.models import FakeMultipart  # noqa: PLC0415
     from moto.server import DomainDispatcherApplication, create_backend_app  # noqa: PLC0415
     from werkzeug.serving import WSGIRequestHandler, make_server  # noqa: PLC0415
 
@@ -41,6 +42,11 @@ def new_bucket(failing: Failing | None = None) -> Iterator[tuple[str, Any]]:
 
         def log(self, *_: object) -> None:
             pass
+
+    def dispose(upload: FakeMultipart) -> None:
+        # As its own, which fails where another thread adds a part meanwhile; a store does not.
+        for part in [*upload.parts.values()]:
+            part.dispose()
 
     application = DomainDispatcherApplication(create_backend_app)
 
@@ -57,6 +63,7 @@ def new_bucket(failing: Failing | None = None) -> Iterator[tuple[str, Any]]:
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FakeMultipart, "dispose", dispose)
         patch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.server_port}")
         patch.setenv("AWS_ACCESS_KEY_ID", "anyone")
         patch.setenv("AWS_SECRET_ACCESS_KEY", "anything")
