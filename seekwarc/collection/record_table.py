@@ -45,6 +45,8 @@ FEW: Final = 8
 """Results of a look-up that are made of their rows each time."""
 MAX_KNOWN: Final = 2000
 """Entries of larger results that are kept."""
+MAX_LOOK_UPS: Final = 1000
+"""Larger results that are kept."""
 CACHE_SIZE: Final = 16 << 10
 """KiB of a private table that SQLite keeps in memory."""
 
@@ -141,6 +143,7 @@ class RecordTable:
         self._numbers: dict[str, int] = {}
         self._filling = threading.RLock()
         self._results: Recent[Query, _Result] = Recent(MAX_RESULTS)
+        self._looked_up: Recent[tuple[object, ...], Sequence[int]] = Recent(MAX_LOOK_UPS)
         self._known: dict[int, Entry] = {}
         """Entries by their numbers. Replaced, never changed, so that readers need no lock."""
         self.rows = 0
@@ -316,11 +319,16 @@ class RecordTable:
 
     def _entries(self, condition: str, *values: object) -> Sequence[Entry]:
         self._prepare()
-        few = self._reader.rows(f"{SELECT} WHERE {condition} LIMIT {FEW + 1}", values)
-        if len(few) <= FEW:
-            return tuple(map(self._entry, few))
-        # Records that many others name are often asked for again, so only their numbers are read again.
-        numbers = self._reader.numbers(f"SELECT n FROM records WHERE {condition}", values)  # noqa: S608
+        # Records that many others name are often asked for again, by each of those.
+        key = (self.rows, condition, *values)
+        numbers = self._looked_up.get(key)
+        if numbers is None:
+            few = self._reader.rows(f"{SELECT} WHERE {condition} LIMIT {FEW + 1}", values)
+            if len(few) <= FEW:
+                return tuple(map(self._entry, few))
+            numbers = self._reader.numbers(f"SELECT n FROM records WHERE {condition}", values)  # noqa: S608
+            if len(numbers) <= MAX_KNOWN:
+                self._looked_up.put(key, numbers)
         known = self._known
         missing = [number for number in numbers if number not in known]
         if missing:
