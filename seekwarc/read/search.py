@@ -33,7 +33,7 @@ __all__ = ["RecordSearch"]
 
 SEARCH_STEP: Final = 1 << 20
 MAX_HEADER: Final = 64 << 10
-MAX_PIECES: Final = 64
+MAX_PIECES: Final = 32
 """A header that is longer, or in more frames, is not looked for: each place like one would cost as much."""
 MAX_LURES: Final = 16
 """Places before one blank line at which a header may begin that are looked at."""
