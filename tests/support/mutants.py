@@ -522,7 +522,7 @@ def check(numbers: range, tally: Tally, *, ways_of: int = 1) -> None:
     Args:
         numbers: Which.
         tally: Counts them.
-        ways_of: Of each so many batches one is read in the ways of `tests.support.forged`, which take longest.
+        ways_of: One of so many batches is read in the ways of `tests.support.forged`, which take longest.
 
     Raises:
         AssertionError: One was read otherwise than a reader without tables reads it.
