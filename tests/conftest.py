@@ -97,10 +97,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 SAME_IN_ANY_BUILD = {
+    "tests/benchmarks/": "they show that the benchmarks run",
     "tests/browser/": "the page is JavaScript, and what it asks the server for is in tests/serve",
     "tests/fuzz/test_targets.py::test_a_short_run_of_the_fuzzer": "the fuzzer follows bytecode alone",
+    "tests/support/": "it is what tests are made of",
+    "tests/test_architecture.py": "it reads the sources",
     "tests/test_system.py::test_tests_pass_without_posix": "seekwarc.system is not compiled",
     "tests/test_wheel.py": "it builds wheels of its own",
+    "tests/test_words.py": "it reads the sources",
     "tests/typing/": "type checkers read the sources",
     "tests/write/test_file_layout.py::test_a_file_with_too_many_frames": "it makes a limit smaller",
 }

@@ -320,8 +320,7 @@ class RecordTable:
     def _entries(self, condition: str, *values: object) -> Sequence[Entry]:
         self._prepare()
         # Records that many others name are often asked for again, by each of those.
-        key = (self.rows, condition, *values)
-        numbers = self._looked_up.get(key)
+        numbers = self._looked_up.get(key := (self.rows, condition, *values))
         if numbers is None:
             few = self._reader.rows(f"{SELECT} WHERE {condition} LIMIT {FEW + 1}", values)
             if len(few) <= FEW:

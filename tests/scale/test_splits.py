@@ -359,6 +359,7 @@ def test_a_local_file_written_over_amid_a_read_is_refused(tmp_path: Path) -> Non
             list(pieces)
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_read_does_not_stop_the_others(crawl: Path, tmp_path: Path) -> None:
     bad = tmp_path / "bad.warc.zst"
     bad.write_bytes(b"not an archive " * 9_000)

@@ -71,6 +71,7 @@ def test_what_is_left_as_it_is(code: str) -> None:
     assert changes(code) == []
 
 
+@pytest.mark.slow
 def test_mutations_of_the_package_are_valid_code() -> None:
     root = Path(__file__).parents[2]
     found = drawn(["seekwarc"], root, seed=0, count=300)
@@ -80,6 +81,7 @@ def test_mutations_of_the_package_are_valid_code() -> None:
         assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(source)), mutation
 
 
+@pytest.mark.slow
 def test_a_seed_draws_the_same_mutations_again() -> None:
     root = Path(__file__).parents[2]
     first = drawn(["seekwarc"], root, seed=5, count=50)
@@ -136,6 +138,7 @@ def test_thorough_tests_leave_no_mutation_alive(
 
 
 @pytest.mark.posix
+@pytest.mark.slow
 def test_what_careless_tests_do_not_notice_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
