@@ -60,11 +60,12 @@ def add_sidecar_argument(parser: argparse.ArgumentParser) -> None:
 
 def open_options(options: argparse.Namespace, files: int = 1) -> OpenOptions:
     """Return the limits and the sidecar that were given, as a `Reader` of one of so many files takes them."""
-    if options.sidecar is None:
-        return limit_options(options)
-    if files != 1:
-        raise SeekWarcError(f"--sidecar is of one FILE, and {files} are named")
-    return {**limit_options(options), "sidecar": options.sidecar}
+    given = cast("OpenOptions", limit_options(options))
+    if options.sidecar is not None:
+        if files != 1:
+            raise SeekWarcError(f"--sidecar is of one FILE, and {files} are named")
+        given["sidecar"] = options.sidecar
+    return given
 
 
 def _add_options(group: Arguments, options: type[DataclassInstance], without: Collection[str] = ()) -> None:
