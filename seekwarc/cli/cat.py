@@ -11,6 +11,7 @@ seekwarc cat crawl.warc.zst 3117 --part record
 seekwarc cat broken.warc.zst 3117 --partial > film.mp4
 seekwarc cat crawl-00000.warc.zst --uri https://example.org/film.mp4 --with crawl-00001.warc.zst
 seekwarc cat crawls/ --uri https://example.org/film.mp4
+seekwarc cat crawl.warc.gz 3117 --range 1000000000+65536 --sidecar points/crawl.warc.gz.seek
 seekwarc cat --index crawl.cdxj --uri https://example.org/film.mp4 --date 2026-11-21 --range -4096:
 """
 
@@ -22,7 +23,14 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from seekwarc.cli.arguments import add_flag
-from seekwarc.cli.options import add_index_limits, add_limit_arguments, index_limits, limit_options
+from seekwarc.cli.options import (
+    add_index_limits,
+    add_limit_arguments,
+    add_sidecar_argument,
+    index_limits,
+    limit_options,
+    open_options,
+)
 from seekwarc.cli.printing import say
 from seekwarc.cli.records import add_record_arguments, wanted_record
 from seekwarc.cli.sizes import counts_from_end, parse_range
@@ -78,6 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "print what is intact of a damaged record, with zero bytes for damaged frames, or its beginning"
     add_flag(parser, "--partial", text=text)
     add_flag(parser, "--no-verify", text="stop decoding at the end of the range, and check no checksum")
+    add_sidecar_argument(parser)
     group = parser.add_argument_group("by an index, instead of FILE")
     group.add_argument(
         "--index",
@@ -107,9 +116,10 @@ def run(options: argparse.Namespace) -> int:
     files = list(expand(options.file))
     if options.offset is not None and len(files) > 1:
         raise SeekWarcError(f"OFFSET names a record of one file, and {options.file} has {len(files)}")
+    given = open_options(options, len(files) + len(options.others))
     missing: NotFoundError | None = None
     for name in files:
-        with open_archive(name, **limit_options(options)) as archive:
+        with open_archive(name, **given) as archive:
             try:
                 record, status = wanted_record(archive, options)
             except NotFoundError as error:
@@ -130,8 +140,8 @@ def run(options: argparse.Namespace) -> int:
 def _run_with_index(options: argparse.Namespace) -> int:
     from seekwarc.cdx.index import Index
 
-    if options.uri is None or options.file is not None or options.others:
-        raise SeekWarcError("--index needs --uri, and takes neither FILE nor --with")
+    if options.uri is None or options.file is not None or options.others or options.sidecar is not None:
+        raise SeekWarcError("--index needs --uri, and takes none of FILE, --with and --sidecar")
     if options.closest and options.date is None:
         raise SeekWarcError("--closest needs a --date")
     if options.date is not None and (options.since, options.until) != (None, None):
@@ -162,7 +172,8 @@ def _print_logical(
         raise NotFoundError(
             "a pipe cannot be searched for other records: store it in a file", source=archive.name
         )
-    with Collection([*files, *options.others], **limit_options(options)) as collection:
+    named = [*files, *options.others]
+    with Collection(named, **open_options(options, len(named))) as collection:
         try:
             _print(collection.open_record(record).payload, options)
         except (NotFoundError, SegmentError) as error:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from seekwarc.cli.arguments import add_flag, add_json_argument
 from seekwarc.cli.batch import Printer, add_batch_arguments, run_batch
-from seekwarc.cli.options import add_limit_arguments, limit_options
+from seekwarc.cli.options import add_limit_arguments, add_sidecar_argument, open_options
 from seekwarc.cli.printing import picked, printable
 from seekwarc.cli.records import add_record_arguments, split_offset, wanted_record
 from seekwarc.cli.sizes import human_size, parse_range
@@ -29,6 +29,7 @@ from seekwarc.cli.targets import input_target, open_archive
 from seekwarc.collection.entry import damaged_places
 from seekwarc.format.words import counted
 from seekwarc.read.body import TableStatus
+from seekwarc.read.options import OpenOptions
 from seekwarc.read.reader import Reader
 from seekwarc.read.selection import Selection
 from seekwarc.storage.expand import expand
@@ -71,6 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--range", metavar="RANGE", help="print what reading this range of the payload would cost"
     )
+    add_sidecar_argument(parser)
     add_json_argument(parser, "file")
     add_batch_arguments(parser)
     add_limit_arguments(parser)
@@ -80,9 +82,10 @@ def run(options: argparse.Namespace) -> int:
     split_offset(options)
     if (options.offset, options.uri, options.id) == (None, None, None):
         jobs = [Job(name) for name in expand(options.files)]
-        work = _Describing(options)
+        given = open_options(options, len(jobs))
+        work = _Describing(given, Selection.of(since=options.since, until=options.until))
         return run_batch(options, jobs, work, Printer(_file_text, _file_json, summary=False))
-    with open_archive(options.files[0], **limit_options(options)) as archive:
+    with open_archive(options.files[0], **open_options(options)) as archive:
         record, status = wanted_record(archive, options)
         if options.range is not None:
             # A range may count from the end.
@@ -107,13 +110,13 @@ def run(options: argparse.Namespace) -> int:
 class _Describing:
     """The work on one file; see `tools.work.Work`."""
 
-    options: argparse.Namespace
+    options: OpenOptions
+    selection: Selection
 
     def __call__(self, job: Job, context: JobContext) -> tuple[Status, FileSummary]:
         source = context.on_progress(open_source(input_target(job.source)), "reading")
-        with Reader(source, **limit_options(self.options)) as archive:
-            selection = Selection.of(since=self.options.since, until=self.options.until)
-            summary = describe_file(archive, selection=selection)
+        with Reader(source, **self.options) as archive:
+            summary = describe_file(archive, selection=self.selection)
             is_sound = not summary.is_cut_off and not summary.damaged
             return Status.DONE if is_sound else Status.PROBLEMS, summary
 

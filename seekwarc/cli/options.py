@@ -13,7 +13,7 @@ from seekwarc.cli.targets import input_target
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.conditions import parse_size
 from seekwarc.options import check_range
-from seekwarc.read.options import ReadLimits, ReadOptions
+from seekwarc.read.options import OpenOptions, ReadLimits, ReadOptions
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -24,10 +24,12 @@ __all__ = [
     "TRAIN",
     "add_index_limits",
     "add_limit_arguments",
+    "add_sidecar_argument",
     "add_writer_arguments",
     "dictionary_at",
     "index_limits",
     "limit_options",
+    "open_options",
     "writer_options",
 ]
 
@@ -46,6 +48,24 @@ def add_limit_arguments(parser: argparse.ArgumentParser) -> None:
 def limit_options(options: argparse.Namespace) -> ReadLimits:
     """Return the limits that were given, as a `Reader` takes them; empty if the verb has no such options."""
     return cast("ReadLimits", _given(options, ReadOptions))
+
+
+def add_sidecar_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--sidecar",
+        metavar="SIDECAR",
+        help="path or URL of the sidecar of FILE, a .warc.gz (default: FILE.seek, if there is one)",
+    )
+
+
+def open_options(options: argparse.Namespace, files: int = 1) -> OpenOptions:
+    """Return the limits and the sidecar that were given, as a `Reader` of one of so many files takes them."""
+    given = cast("OpenOptions", limit_options(options))
+    if options.sidecar is not None:
+        if files != 1:
+            raise SeekWarcError(f"--sidecar is of one FILE, and {files} are named")
+        given["sidecar"] = options.sidecar
+    return given
 
 
 def _add_options(group: Arguments, options: type[DataclassInstance], without: Collection[str] = ()) -> None:

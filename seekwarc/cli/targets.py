@@ -9,7 +9,7 @@ from typing import BinaryIO, Unpack
 
 from seekwarc.cli.printing import STANDARD_OUTPUT
 from seekwarc.errors import SourceError, TargetError
-from seekwarc.read.options import ReadLimits
+from seekwarc.read.options import OpenOptions
 from seekwarc.read.reader import Reader
 from seekwarc.storage.opening import open_source
 from seekwarc.write.files import Existing
@@ -46,6 +46,6 @@ def existing_option(options: argparse.Namespace) -> Existing:
     return "overwrite" if options.force else "error"
 
 
-def open_archive(name: str, **limits: Unpack[ReadLimits]) -> Reader:
-    """Open the file that a command names, with `limit_options` for a reader."""
-    return Reader(open_source(input_target(name)), **limits)
+def open_archive(name: str, **options: Unpack[OpenOptions]) -> Reader:
+    """Open the file that a command names, with `limit_options` or `open_options` for a reader."""
+    return Reader(open_source(input_target(name)), **options)

@@ -61,3 +61,25 @@ def test_what_makes_no_sense_is_refused(command, path):
     assert "of one file" in answer.stderr
     answer = command("index", "--sidecar", path, *SIZES, "--from-gzidx", path, status=1)
     assert "not a GZIDX index" in answer.stderr
+
+
+def test_a_sidecar_in_another_place_is_named(command, path, tmp_path):
+    named = tmp_path / "named"
+    command("index", "--sidecar", path, *SIZES, "-o", named)
+    given = ("--sidecar", named)
+    answer = command("cat", path, 0, "--range", "1000000+9", *given)
+    assert answer.stdout == PAYLOAD[1_000_000:1_000_009]
+    about = ("info", path, 0, "--range", "1000000+9", "--json")
+    costs = [command(*about, *more).json["plan"]["bytes_decoded"] for more in (given, ())]
+    assert costs[0] < 1 << 17 < 1_000_000 < costs[1]
+    assert command("info", path, *given, "--json").json["table_status"] == {"sidecar": 1}
+    assert command("info", path, "--json").json["table_status"] != {"sidecar": 1}
+
+
+def test_a_sidecar_of_more_than_one_file_is_refused(command, path):
+    given = ("--sidecar", path)
+    assert "2 are named" in command("info", path.parent, *given, status=2).stderr
+    assert "2 are named" in command("cat", path.parent, "--uri", "urn:x", *given, status=2).stderr
+    other = ("--with", path.with_name("small.warc.gz"))
+    assert "2 are named" in command("cat", path, 0, *other, *given, status=2).stderr
+    assert "--sidecar" in command("cat", "--index", path, "--uri", "urn:x", *given, status=2).stderr

@@ -483,6 +483,21 @@ def test_an_archive_on_another_file_system_is_read_by_range(crawl: Path) -> None
         assert file.read() == b"moved"
 
 
+def test_a_large_record_of_a_warc_gz_is_read_by_its_sidecar(crawl: Path, tmp_path: Path) -> None:
+    path = tmp_path / "crawl.warc.gz"
+    tools.convert(crawl / "crawl.warc.zst", path)
+    tools.sidecar(path, min_size=1 << 20, spacing=64 << 10)
+    tools.index([path], tmp_path / "crawl.cdxj")
+    for options in ({"fo": str(path)}, {"index": str(tmp_path / "crawl.cdxj")}):
+        archive = WarcFileSystem(**options)
+        assert archive.cat_file(SITE + "film.mp4", -9) == FILM[-9:]
+        before = archive.stats.bytes_decoded
+        middle = len(FILM) // 2
+        assert archive.cat_file(SITE + "film.mp4", middle, middle + 9) == FILM[middle : middle + 9]
+        assert archive.stats.bytes_decoded - before < 300_000
+        archive.close()
+
+
 def test_an_archive_within_an_archive_is_read(crawl: Path, tmp_path: Path) -> None:
     outer = tmp_path / "outer.warc.zst"
     with seekwarc.open(outer, "w") as out:
