@@ -151,6 +151,8 @@ def _end_of_codes(take: Take, block: Block, end: int) -> int:
     expected = inflater.copy().decompress(bytes((last,)))
     high = 7
     while _ends_with(inflater.copy(), last ^ 1 << high) == expected:
+        if not high:
+            raise ChecksumError("a deflate block is damaged: it ends before its last byte")
         high -= 1
     return 8 * (end - 1) + high + 1
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from seekwarc.errors import ChecksumError, FormatError, TruncatedError
 from seekwarc.frames import deflate_blocks
-from seekwarc.frames.deflate_blocks import Block, blocks_from
+from seekwarc.frames.deflate_blocks import Block, _end_of_codes, blocks_from
 from seekwarc.frames.points import entered
 from tests.support.inflating import inflate
 
@@ -125,6 +125,12 @@ def test_damage_is_an_error_or_other_content(rnd, exact):
     data[rnd.randrange(len(data))] ^= 1 << rnd.randrange(8)
     with suppress(FormatError):
         assert scanned(bytes(data) + bytes(8), exact=exact)[2] <= len(data) + 8
+
+
+def test_a_decompressor_that_takes_more_than_the_block_has_is_an_error():
+    data = zlib.compress(b"some text, and some text", wbits=-15) + bytes(9)
+    with pytest.raises(ChecksumError, match="before its last byte"):
+        _end_of_codes(lambda start, stop: data[start:stop], Block(0, b""), len(data))
 
 
 @settings(max_examples=40)
