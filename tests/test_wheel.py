@@ -145,7 +145,7 @@ def test_pure_wheel_where_the_compiler_fails(tree: Path, tmp_path: Path) -> None
 def test_compiled_wheel_holds_sources_and_modules(tree: Path) -> None:
     if shutil.which("cc") is None:
         pytest.skip("no C compiler")
-    # What it is to do well does not matter here, and takes most of the time.
+    # To optimize takes most of the time, and changes nothing that is looked at here.
     compiler = tree.with_name("cc")
     compiler.write_text('#!/bin/sh\nexec cc "$@" -O0\n')
     compiler.chmod(0o755)

@@ -33,7 +33,7 @@ __all__ = ["RecordSearch"]
 
 SEARCH_STEP: Final = 1 << 20
 MAX_HEADER: Final = 64 << 10
-MAX_PIECES: Final = 32
+MAX_PIECES: Final = 64
 """A header that is longer, or in more frames, is not looked for: each place like one would cost as much."""
 MAX_LURES: Final = 16
 """Places before one blank line at which a header may begin that are looked at."""
@@ -52,6 +52,8 @@ class RecordSearch:
         self._compression: Compression = compression
         self._size = file.source.size or 0
         self._hints = MIN_HINTS + self._size // BYTES_PER_HINT
+        self._bare: set[int] = set()
+        """Where no record begins, of the places that were followed first."""
         self._believed: dict[int, bool] = {}
         """Of tables, by the offset of their first frame."""
         self._searched = range(0)
@@ -117,7 +119,12 @@ class RecordSearch:
         return found if found < self._size and not between else min(found, self._by_bytes(position + 1))
 
     def _begins(self, offset: int) -> bool:
-        return offset < self._size and self.header_at(offset) is not None
+        if offset >= self._size or offset in self._bare:
+            return False
+        begins = self.header_at(offset) is not None
+        if not begins and len(self._bare) < MIN_HINTS:
+            self._bare.add(offset)
+        return begins
 
     def _first(self, hints: Iterator[int]) -> int:
         for offset in hints:
