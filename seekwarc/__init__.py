@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from seekwarc.cdx.index import Index as Index
     from seekwarc.collection.collection import Collection as Collection
     from seekwarc.collection.entry import Entry as Entry
+    from seekwarc.collection.parts import JoinedParts as JoinedParts
     from seekwarc.collection.record_index import MemoryIndex as MemoryIndex
     from seekwarc.collection.record_index import RecordIndex as RecordIndex
     from seekwarc.collection.segments import JoinedRecord as JoinedRecord
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from seekwarc.errors import ChecksumError as ChecksumError
     from seekwarc.errors import FormatError as FormatError
     from seekwarc.errors import FormatWarning as FormatWarning
+    from seekwarc.errors import HoleError as HoleError
     from seekwarc.errors import LimitError as LimitError
     from seekwarc.errors import NotFoundError as NotFoundError
     from seekwarc.errors import RangeError as RangeError
@@ -110,10 +112,11 @@ _HOMES = {
         "cdx.index": "Capture Index",
         "collection.collection": "Collection",
         "collection.entry": "Entry",
+        "collection.parts": "JoinedParts",
         "collection.record_index": "MemoryIndex RecordIndex",
         "collection.segments": "JoinedRecord ResolvedRevisit",
-        "errors": "ChecksumError FormatError FormatWarning LimitError NotFoundError RangeError "
-        "RangeNotSupportedError RuleError SeekWarcError SegmentError SourceChangedError "
+        "errors": "ChecksumError FormatError FormatWarning HoleError LimitError NotFoundError "
+        "RangeError RangeNotSupportedError RuleError SeekWarcError SegmentError SourceChangedError "
         "SourceError SourceNotFoundError SourceTimeoutError TargetError TargetExistsError TruncatedError "
         "UnsupportedError",
         "format.dates": "WarcDate",

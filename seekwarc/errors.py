@@ -13,6 +13,7 @@ __all__ = [
     "ChecksumError",
     "FormatError",
     "FormatWarning",
+    "HoleError",
     "LimitError",
     "NotFoundError",
     "RangeError",
@@ -135,6 +136,18 @@ class TargetExistsError(TargetError, FileExistsError):
 
 class NotFoundError(SeekWarcError, LookupError):
     """No record matches what was asked for."""
+
+
+class HoleError(NotFoundError):
+    """Bytes that no part of a joined payload has.
+
+    Attributes:
+        start: Where the missing bytes begin in the payload.
+        stop: Where they end.
+    """
+
+    start: int = 0
+    stop: int = 0
 
 
 class RangeError(SeekWarcError, ValueError):

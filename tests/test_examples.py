@@ -25,7 +25,7 @@ HTML, VIDEO = {"Content-Type": "text/html"}, {"Content-Type": "video/mp4"}
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make what examples speak of: a crawl, its index, a series with a large record, samples."""
+    """Make what examples speak of: a crawl, its index, a large record in a series, parts, samples."""
     folder = tmp_path_factory.mktemp("examples")
     with seekwarc.open(folder / "crawl.warc.zst", "w", dedup=seekwarc.Duplicates()) as out:
         out.write_warcinfo({"software": "crawler/1.0"})
@@ -50,6 +50,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tools.index([folder / "crawl.warc.zst"], folder / "crawl.cdxj")
     with seekwarc.open(folder / "large.warc.zst", "w", max_file_size=4 << 20) as out:
         out.write_resource("http://example.org/film.mp4", FILM * 2, "video/mp4", record_id="urn:x:5")
+    with seekwarc.open(folder / "parts.warc.zst", "w") as out:
+        for start, stop in ((2_500_000, len(FILM)), (0, 2_000_000)):
+            part = {"Content-Range": f"bytes {start}-{stop - 1}/{len(FILM)}", "ETag": '"1"', **VIDEO}
+            out.write_response(f"{uri}film.mp4", FILM[start:stop], status=206, http_headers=part)
     make_samples(folder / "samples")
     return folder
 

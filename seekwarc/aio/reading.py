@@ -147,11 +147,12 @@ class AsyncCollection(Opened[Collection]):
         *,
         uri: str | None = None,
         date: WarcDate | str | None = None,
+        joined: bool = False,
     ) -> AsyncRecord:
         """Return a logical record, segments joined and revisits resolved; see `Collection.open_record`."""
         files, threads = self._there
         stored = which.record if isinstance(which, AsyncRecord) else which
-        found = await threads.run(lambda: files.open_record(stored, uri=uri, date=date))
+        found = await threads.run(lambda: files.open_record(stored, uri=uri, date=date, joined=joined))
         return AsyncRecord(threads, found)
 
 

@@ -11,10 +11,12 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from typing import BinaryIO, Self, Unpack, cast
+from operator import itemgetter
+from typing import BinaryIO, Final, Self, Unpack, cast
 
-from seekwarc.closing import Closing
+from seekwarc.closing import Closing, Recent
 from seekwarc.collection.entry import CAPTURE_TYPES, Entry, described_past_damage, nearest
+from seekwarc.collection.parts import Group, captures_of, claim_of, groups_of
 from seekwarc.collection.record_index import MemoryIndex, RecordIndex
 from seekwarc.collection.revisits import is_alone, named, resolve
 from seekwarc.errors import FormatError, NotFoundError
@@ -29,6 +31,9 @@ from seekwarc.storage.expand import expand
 from seekwarc.storage.source import RangeReadable
 
 __all__ = ["Collection"]
+
+MAX_RESOURCES: Final = 8
+"""Resources whose parts are kept open."""
 
 Target = str | os.PathLike[str] | bytes | BinaryIO | RangeReadable
 
@@ -78,6 +83,7 @@ class Collection(Closing):
         self._readers = readers
         self._given_index = self._index = index
         self._lock = threading.Lock()
+        self._parts: Recent[tuple[str, int], tuple[Group, ...]] = Recent(MAX_RESOURCES)
         names = Counter(map(os.path.basename, readers))
         self._by_base_name = {
             os.path.basename(name): reader
@@ -165,6 +171,7 @@ class Collection(Closing):
         *,
         uri: str | None = None,
         date: WarcDate | str | None = None,
+        joined: bool = False,
     ) -> Record:
         """Return a logical record: segments joined, a revisit with the payload of its original.
 
@@ -173,17 +180,49 @@ class Collection(Closing):
                 segments.
             uri: Target URI of a response, resource or revisit, instead of `which`.
             date: With `uri`: selects the capture nearest to this date. By default the latest.
+            joined: If the record is a part of a resource (206 Partial Content), return it with the payload of
+                the whole, joined of all its parts: a `JoinedParts`. `uri` is then found, too, if all its
+                captures have a range in their URIs.
 
         Raises:
             NotFoundError: There is no such record, or a revisit's original is not in these files.
+            LimitError: With `joined`: the resource has more than 65,536 captures.
             SegmentError: Segments are missing, duplicated, or do not belong together.
             UnsupportedError: A revisit with an unknown profile, which must not be interpreted.
         """
+        if joined and uri is not None and which is None and not self.index.by_uri(uri):
+            return self._joined_uri(uri, WarcDate.parse(date) if isinstance(date, str) else date)
         record = self._stored(which, uri, date)
+        claim = claim_of(record) if joined else None
+        if claim is not None and not claim.is_whole:
+            for group in self._groups(claim.resource):
+                if (part := group.part_at(record.source, record.offset)) is not None:
+                    return group.joined(part)
         # A record without a segment number has no others, as a rule: no index is made just to be sure.
         if self._index is None and is_alone(record):
             return record
         return resolve(record, self.index, self.record)
+
+    def _groups(self, uri: str) -> tuple[Group, ...]:
+        captures = captures_of(self.index, uri)
+        # A server adds records to its index while it answers.
+        known = self._parts.get((uri, len(captures)))
+        if known is None:
+            groups = groups_of(uri, captures, self.index, self.record)
+            known = self._parts.put((uri, len(captures)), groups)
+        return known
+
+    def _joined_uri(self, uri: str, date: WarcDate | None) -> Record:
+        wanted = date.nanoseconds if date is not None else 1 << 80
+        found = [
+            (abs(wanted - (part.record.date.nanoseconds if part.record.date is not None else 0)), part, group)
+            for group in self._groups(uri)
+            for part in group.parts
+        ]
+        if not found:
+            raise NotFoundError(f"no response, resource or revisit has the URI {uri}")
+        _, part, group = min(found, key=itemgetter(0))
+        return group.joined(part.record)
 
     def concurrent(self, record: Record) -> tuple[Record, ...]:
         """Return the other records of the same capture event (WARC-Concurrent-To, clause 5.7).

@@ -6,8 +6,9 @@ import threading
 from collections.abc import Sequence
 from typing import Protocol
 
+from seekwarc.collection.connection import BATCH
 from seekwarc.collection.entry import Entry, described
-from seekwarc.collection.record_table import BATCH, RecordTable
+from seekwarc.collection.record_table import RecordTable
 from seekwarc.format.digest import Digest
 from seekwarc.read.reader import Reader
 
@@ -95,6 +96,10 @@ class MemoryIndex:
     def by_uri(self, uri: str) -> Sequence[Entry]:
         """See `RecordIndex.by_uri`."""
         return self._filled().by_uri(uri)
+
+    def with_range(self, uri: str) -> Sequence[Entry]:
+        """Return records whose URIs may name a range of what a URI names: `range=` or `bytestart=`."""
+        return self._filled().with_range(uri)
 
     def by_payload(self, digest: Digest) -> Sequence[Entry]:
         """See `RecordIndex.by_payload`."""

@@ -16,7 +16,7 @@ import weakref
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, fields
 from functools import partial
 from itertools import groupby, islice
@@ -24,9 +24,9 @@ from operator import attrgetter
 from os.path import join
 from typing import Any, Final, Literal, NamedTuple
 
-from seekwarc.closing import Closing, Recent
+from seekwarc.closing import Recent
+from seekwarc.collection.connection import BATCH, Connection
 from seekwarc.collection.entry import CAPTURE_TYPES, Entry, nearest
-from seekwarc.errors import TargetError
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.format.seektable import parse_table_choice
@@ -39,8 +39,6 @@ MAX_RESULTS: Final = 16
 """Results of searches that are kept, at four bytes for each row that was found."""
 STALE_AFTER: Final = 2.0
 """Seconds after which a sorted result is updated while rows are still being added."""
-BATCH: Final = 500
-"""Entries that are converted, and rows that are fetched, at a time."""
 FEW: Final = 8
 """Results of a look-up that are made of their rows each time."""
 MAX_KNOWN: Final = 2000
@@ -158,7 +156,7 @@ class RecordTable:
                 folder = tempfile.TemporaryDirectory(prefix="seekwarc-", ignore_cleanup_errors=True)
                 opened.callback(folder.cleanup)
                 path = join(folder.name, "records.sqlite")
-            connections = [opened.enter_context(_Connection(path)) for _ in range(3 if shared else 1)]
+            connections = [opened.enter_context(Connection(path)) for _ in range(3 if shared else 1)]
             self._writer, self._reader, self._searcher = connections if shared else connections * 3
             # The table can be made again, so it need not survive a crash.
             self._writer.script(
@@ -301,6 +299,12 @@ class RecordTable:
         """See `RecordIndex.by_uri`."""
         return self._entries("uri = ?", self._text(uri))
 
+    def with_range(self, uri: str) -> Sequence[Entry]:
+        """Return records whose URIs may name a range of what a URI names; see `format.partial`."""
+        bare = uri.partition("#")[0].partition("?")[0]
+        condition = "uri >= ? AND uri < ? AND (uri LIKE '%range=%' OR uri LIKE '%bytestart=%')"
+        return self._entries(condition, self._text(f"{bare}?"), self._text(f"{bare}@"))
+
     def by_payload(self, digest: Digest) -> Sequence[Entry]:
         """See `RecordIndex.by_payload`."""
         return self._entries("digest_key = ?", _key_of(digest))
@@ -394,65 +398,6 @@ class RecordTable:
         values[CONCURRENT] = tuple(json.loads(row[CONCURRENT])) if row[CONCURRENT] is not None else ()
         values[TABLE] = parse_table_choice(row[TABLE])
         return Entry(*values)
-
-
-class _Connection(Closing):
-    """A connection that several threads use, one at a time."""
-
-    def __init__(self, path: str) -> None:
-        import sqlite3
-
-        self._error = sqlite3.OperationalError
-        self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
-        self._lock = threading.RLock()
-
-    @contextmanager
-    def transaction(self) -> Iterator[Callable[[str, Iterable[Sequence[object]]], object]]:
-        """Provide a function that runs a statement for each of some values; undo all if anything fails."""
-        with self._writing(), self._connection:
-            self._connection.execute("BEGIN")
-            yield self._connection.executemany
-
-    def script(self, text: str) -> None:
-        with self._writing():
-            self._connection.executescript(text)
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        try:
-            with self._lock:
-                yield
-        except self._error as error:
-            raise TargetError(
-                f"the table of records cannot be kept in a temporary file: {error}; set TMPDIR to a folder "
-                "with space"
-            ) from error
-
-    def define(self, name: str, function: Callable[[Any], bytes]) -> None:
-        self._connection.create_function(name, 1, function, deterministic=True)
-
-    def rows(self, text: str, values: Sequence[object]) -> list[Any]:
-        with self._lock:
-            return self._connection.execute(text, values).fetchall()
-
-    def some_rows(self, text: str, values: Sequence[object]) -> Iterator[Any]:
-        """Yield rows, of which few are in memory at a time."""
-        with self._lock:
-            cursor = self._connection.execute(text, values)
-        while True:
-            with self._lock:
-                rows = cursor.fetchmany(BATCH)
-            if not rows:
-                return
-            yield from rows
-
-    def numbers(self, text: str, values: Sequence[object]) -> array[int]:
-        with self._lock:
-            return array("I", (number for (number,) in self._connection.execute(text, values)))
-
-    def close(self) -> None:
-        with self._lock:
-            self._connection.close()
 
 
 def _conditions(query: Query) -> Iterator[tuple[str, Any]]:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from seekwarc.compiling import mypyc_attr, override
-from seekwarc.errors import SegmentError
+from seekwarc.errors import HoleError, SegmentError
+from seekwarc.format.buffer import Buffer
 from seekwarc.format.warc import RECORD_END, RecordHeader, edit_header
 from seekwarc.format.words import counted
 from seekwarc.frames.run import ReadPlan
@@ -24,11 +25,15 @@ if TYPE_CHECKING:
     from seekwarc.read.digests import DigestCheck
     from seekwarc.read.extent import Extent
 
-__all__ = ["JoinedRecord", "ResolvedRevisit", "SegmentsBody", "join_segments"]
+__all__ = ["JoinedRecord", "ResolvedRevisit", "Run", "SegmentsBody", "join_segments"]
 
 FIRST_CONTINUATION: Final = 2
 MAX_NAMED: Final = 8
 """Missing segments that a message names."""
+MAX_COMPARED: Final = 16
+"""Other parts that a read of bytes is compared with: as many as may be, thousands of parts can overlap."""
+STEP: Final = 1 << 20
+"""Bytes that are compared at a time where all are."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -95,74 +100,112 @@ class JoinedRecord(Record):
     __slots__ = ("segments",)
 
     def __init__(self, header: RecordHeader, segments: tuple[Record, ...]) -> None:
-        super().__init__(SegmentsBody(header, segments))
+        ends = accumulate((it.content_length for it in segments), initial=len(header.raw))
+        runs = [
+            Run(start, stop, it.body, len(it.header.raw))
+            for it, (start, stop) in zip(segments, pairwise(ends), strict=True)
+            if start < stop
+        ]
+        super().__init__(SegmentsBody(header, segments[0], runs))
         self.segments = segments
 
     def __getstate__(self) -> dict[str, object]:
         return {**super().__getstate__(), "segments": self.segments}
 
 
-class _Piece(NamedTuple):
-    """A part of a read that lies in one segment, or in what surrounds the blocks."""
+class Run(NamedTuple):
+    """Bytes [start, stop) of a logical record, which are in another body."""
 
-    body: RecordBody | None
-    """In the segment; None for header and line breaks."""
     start: int
-    """Where it begins in the segment's content."""
     stop: int
-    data: bytes = b""
-    """Header or line breaks."""
+    body: RecordBody
+    begin: int
+    """Where `start` is in that body."""
+    again: tuple[Run, ...] = ()
+    """Runs in these bytes that other bodies hold, too, and that must be equal."""
+
+    def read(self, start: int, stop: int, *, verify: bool) -> bytes:
+        """Return bytes [start, stop) of the logical record."""
+        shift = self.begin - self.start
+        return self.body.read(start + shift, stop + shift, verify=verify)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class SegmentsBody(RecordBody):
-    """The bytes of a logical record: its header, the segments' blocks, two line breaks."""
+    """The bytes of a logical record: its header, a block that is in other bodies, two line breaks.
 
-    __slots__ = ("_ends", "_segments")
+    Args:
+        header: The header, with the length of the whole block.
+        first: The record that is named in messages.
+        runs: What is known of header and block, in order; the rest of the block are holes.
+    """
+
+    __slots__ = ("_ends", "_first", "_hole_ends", "_holes", "_refused", "_runs")
     table_status = TableStatus.SEGMENTS
 
-    def __init__(self, header: RecordHeader, segments: Sequence[Record]) -> None:
-        first = segments[0]
+    def __init__(self, header: RecordHeader, first: Record, runs: Sequence[Run]) -> None:
         super().__init__(first.body.file, first.offset, header)
         self.skip = first.skip
-        self._segments = segments
-        # Positions in the content at which the segments' blocks end.
-        self._ends = list(accumulate((it.content_length for it in segments), initial=len(header.raw)))[1:]
+        self._first = first
+        self._runs = runs
+        self._ends = [run.stop for run in runs]
+        size = len(header.raw)
+        ends = [size, *self._ends]
+        starts = [*(run.start for run in runs), size + header.content_length]
+        self._holes = tuple(it for it in zip(ends, starts, strict=True) if it[0] < it[1])
+        self._hole_ends = [stop for _, stop in self._holes]
+        self._refused: str | None = None
+
+    @property
+    @override
+    def holes(self) -> tuple[tuple[int, int], ...]:
+        return self._holes
 
     @override
     def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:
-        return b"".join(
-            piece.data if piece.body is None else piece.body.read(piece.start, piece.stop, verify=verify)
-            for piece in self._pieces(start, stop)
-        )
+        found = []
+        for run, begin, end in self._within(start, stop):
+            if run is None:
+                found.append(self._around(begin, end))
+            else:
+                found.append(run.read(begin, end, verify=verify))
+                self._compare(run, begin, found[-1], verify=verify)
+        return b"".join(found)
 
     @override
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:
-        begin = 0
-        for piece in self._pieces(start, start + len(out)):
-            with out[begin : begin + piece.stop - piece.start] as target:
-                if piece.body is None:
-                    target[:] = piece.data
+        for run, begin, end in self._within(start, start + len(out)):
+            with out[begin - start : end - start] as target:
+                if run is None:
+                    target[:] = self._around(begin, end)
                 else:
-                    piece.body.read_into(piece.start, target, verify=verify)
-                begin += len(target)
+                    run.body.read_into(begin - run.start + run.begin, target, verify=verify)
+                    self._compare(run, begin, target, verify=verify)
 
     @override
     def read_some(self, start: int, stop: int, least: int = 1) -> bytes:
         found = b""
-        for body, begin, end, data in self._pieces(start, stop):
-            found += data if body is None else body.read_some(begin, end, least - len(found))
+        for run, begin, end in self._within(start, min(stop, start + least) if self._holes else stop):
+            if run is None:
+                found += self._around(begin, end)
+            else:
+                shift = run.begin - run.start
+                found += run.body.read_some(begin + shift, end + shift, least - len(found))
             if len(found) >= least:
                 break
         return found
 
     def hides_records(self) -> bool:
         """See `RecordBody.hides_records`."""
-        return any(segment.body.hides_records() for segment in self._segments)
+        return any(run.body.hides_records() for run in self._runs)
 
     def plan(self, start: int, stop: int) -> ReadPlan:
-        """See `RecordBody.plan`. The ranges of all files come one after the other."""
-        plans = [it.body.plan(it.start, it.stop) for it in self._pieces(start, stop) if it.body is not None]
+        """See `RecordBody.plan`. The ranges of all files come one after the other; holes cost nothing."""
+        plans = [
+            run.body.plan(begin - run.start + run.begin, end - run.start + run.begin)
+            for run, begin, end in self._within(start, stop, past_holes=True)
+            if run is not None
+        ]
         return ReadPlan(
             tuple(part for plan in plans for part in plan.ranges),
             sum(plan.bytes_decoded for plan in plans),
@@ -172,23 +215,83 @@ class SegmentsBody(RecordBody):
 
     def stored_end(self) -> int:
         """See `RecordBody.stored_end`: that of the first segment."""
-        return self.offset + self._segments[0].length
+        return self.offset + self._first.length
 
-    def _pieces(self, start: int, stop: int) -> Iterator[_Piece]:
-        raw, end = self.header.raw, self._ends[-1]
-        if start < len(raw):
-            data = raw[start:stop]
-            yield _Piece(None, 0, len(data), data)
-        first = bisect_right(self._ends, start)
-        for segment, block_end in zip(self._segments[first:], self._ends[first:], strict=True):
-            block_start = block_end - segment.content_length
-            begin, finish = max(start, block_start), min(stop, block_end)
-            if begin < finish:
-                shift = len(segment.header.raw) - block_start
-                yield _Piece(segment.body, begin + shift, finish + shift)
+    def _within(
+        self, start: int, stop: int, *, past_holes: bool = False
+    ) -> Iterator[tuple[Run | None, int, int]]:
+        """Yield what makes up [start, stop): runs, or None for header and line breaks."""
+        head = len(self.header.raw)
+        end = head + self.header.content_length
+        if not past_holes:
+            self._check(start, stop)
+        if start < head:
+            yield None, start, min(stop, head)
+        for number in range(bisect_right(self._ends, start), len(self._runs)):
+            run = self._runs[number]
+            if run.start >= stop:
+                break
+            yield run, max(start, run.start), min(stop, run.stop)
         if stop > end:
-            data = RECORD_END[max(start - end, 0) : stop - end]
-            yield _Piece(None, 0, len(data), data)
+            yield None, max(start, end), stop
+
+    def _check(self, start: int, stop: int) -> None:
+        """Raise if a byte of [start, stop) is in a hole, or parts are known to differ."""
+        if self._refused is not None:
+            raise SegmentError(self._refused, source=self._first.source, offset=self._first.offset)
+        number = bisect_right(self._hole_ends, start)
+        if number < len(self._holes) and self._holes[number][0] < stop:
+            head = len(self.header.raw)
+            begin, end = self._holes[number][0] - head, self._holes[number][1] - head
+            error = HoleError(
+                f"no record has bytes {begin} to {end - 1} of {self._first.target_uri}",
+                source=self._first.source,
+                offset=self._first.offset,
+            )
+            error.start, error.stop = begin, end
+            raise error
+
+    def _around(self, start: int, stop: int) -> bytes:
+        """Return bytes of the header, or of the line breaks at the end."""
+        end = len(self.header.raw) + self.header.content_length
+        return self.header.raw[start:stop] if start < end else RECORD_END[start - end : stop - end]
+
+    def _compare(self, run: Run, start: int, data: Buffer, *, verify: bool) -> None:
+        """Compare bytes of a run with what else holds them: a few others, however many there are."""
+        stop = start + len(data)
+        compared = 0
+        for other in run.again:
+            if other.start >= stop or other.stop <= start:
+                continue
+            compared += 1
+            if compared > MAX_COMPARED:
+                break
+            begin, end = max(start, other.start), min(stop, other.stop)
+            if other.read(begin, end, verify=verify) != data[begin - start : end - start]:
+                raise self._refuse(begin, end, run, other)
+
+    def _refuse(self, start: int, stop: int, *differing: Run) -> SegmentError:
+        head = len(self.header.raw)
+        places = " and ".join(f"{it.body.file.name} at {it.body.offset}" for it in differing)
+        self._refused = (
+            f"the parts of {self._first.target_uri} cannot be joined: bytes {start - head} to "
+            f"{stop - head - 1} differ in {places}"
+        )
+        return SegmentError(self._refused, source=self._first.source, offset=self._first.offset)
+
+    def check_overlaps(self) -> None:
+        """Compare everything that is held more than once, in time that is linear in its length.
+
+        Raises:
+            SegmentError: Two parts differ, as any read that comes upon it raises.
+            FormatError: A part is damaged.
+        """
+        for run in self._runs:
+            for other in run.again:
+                for begin in range(other.start, other.stop, STEP):
+                    end = min(begin + STEP, other.stop)
+                    if other.read(begin, end, verify=True) != run.read(begin, end, verify=True):
+                        raise self._refuse(begin, end, run, other)
 
 
 def join_segments(origin: Record, continuations: Sequence[Record]) -> JoinedRecord:

@@ -101,6 +101,11 @@ class RecordBody(ABC):
         """The record's frames; None if they are not known."""
         return None
 
+    @property
+    def holes(self) -> tuple[tuple[int, int], ...]:
+        """Ranges [start, stop) that are in no record, of a body that is joined of several."""
+        return ()
+
     @abstractmethod
     def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:
         """Return [start, stop). The caller has checked that the record is that long.

@@ -149,6 +149,14 @@ class Extent:
         return None
 
     @property
+    def holes(self) -> tuple[tuple[int, int], ...]:
+        """Ranges [start, stop) that no record has, in order: of a payload that is joined of its parts.
+
+        A read that touches one raises `HoleError`. Empty for all other payloads.
+        """
+        return tuple((start - self._start, stop - self._start) for start, stop in self._body.holes)
+
+    @property
     def media_type(self) -> MediaType | None:
         """What the HTTP head says that it is, or else the record header.
 
