@@ -29,8 +29,16 @@ from seekwarc.frames.points import entered
 
 __all__ = ["Block", "Take", "blocks_from", "last_content"]
 
-STORED, FIXED, INVALID = 0, 1, 3
-"""Types of blocks (section 3.2.3); type 2 has codes of its own."""
+STORED, FIXED, DYNAMIC, INVALID = range(4)
+"""Types of blocks (section 3.2.3); those of type 2 have codes of their own."""
+HEADER: Final = 11
+"""Bytes that hold one bit to eight, and of a block with its own codes all before these (section 3.2.7)."""
+WHOLE: Final = 128
+SHARES: Final = [
+    sum(WHOLE >> length for length in (three & 7, three >> 3 & 7, three >> 6) if length)
+    for three in range(0o1000)
+]
+"""How many of all codes of seven bits begin with one of three codes, by their lengths."""
 STEP: Final = 16 << 10
 """Bytes that are decoded at a time: they hold at most 16 MiB."""
 MAX_STEP_CONTENT: Final = 32 << 20
@@ -123,21 +131,30 @@ def _starts(data: bytes, end: int, window: bytes) -> set[int]:
     The data begin with the byte before `end`.
     """
     found: dict[tuple[int, int], int] = {}
+    headers = int.from_bytes(data[:HEADER], "little")
     for bit in range(1, 9):
-        rest = data[bit // 8 :]
-        is_last, kind = (
-            int.from_bytes(rest[:2], "little") >> bit % 8 + at & mask for at, mask in ((0, 1), (1, 3))
-        )
-        if kind in (FIXED, INVALID):
+        header = headers >> bit
+        is_last, kind = header & 1, header >> 1 & 3
+        if kind in (FIXED, INVALID) or (kind == DYNAMIC and not _is_complete(header >> 13)):
             continue
         try:
-            zlib.decompressobj(RAW_DEFLATE, zdict=window).decompress(entered(rest, bit % 8), 1)
+            zlib.decompressobj(RAW_DEFLATE, zdict=window).decompress(entered(data[bit // 8 :], bit % 8), 1)
         except (zlib.error, IndexError):
             continue
         start = 8 * (end - 1) + bit
         # What is between the header of a stored block and the next byte is not looked at.
         found[is_last, -_after_header(start) if kind == STORED else start] = start
     return {*found.values()}
+
+
+def _is_complete(code_lengths: int) -> bool:
+    """Tell whether the code that a block's codes are written in is a complete prefix code."""
+    lengths = code_lengths >> 4 & (1 << 3 * ((code_lengths & 15) + 4)) - 1
+    share = 0
+    while lengths:
+        share += SHARES[lengths & 0o777]
+        lengths >>= 9
+    return share == WHOLE
 
 
 def _end_of_codes(take: Take, block: Block, end: int) -> int:

@@ -53,6 +53,8 @@ class GzipCodec(NamedTuple):
     """Makes what decompresses one member."""
     raw: Callable[[bytes], Inflater]
     """Makes what decompresses deflated data that refer back to some content before them."""
+    crc32: Callable[[bytes, int], int]
+    """Goes on with the CRC-32 of what comes before."""
     errors: tuple[type[Exception], ...]
     """What it raises where a member is damaged."""
     reader: Callable[[bytearray], MembersReader] | None = None
@@ -91,4 +93,5 @@ def _codec(library: ModuleType, reader: Callable[[bytearray], MembersReader] | N
     def raw(window: bytes) -> Inflater:
         return cast("Inflater", library.decompressobj(RAW_DEFLATE, zdict=window))
 
-    return GzipCodec(partial(library.decompressobj, GZIP_MEMBER), raw, (library.error,), reader)
+    inflater = partial(library.decompressobj, GZIP_MEMBER)
+    return GzipCodec(inflater, raw, library.crc32, (library.error,), reader)

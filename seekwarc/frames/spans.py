@@ -4,9 +4,9 @@ Goal: a point for each MiB or so, each tried out, in little more time than decom
 
 Plan: the blocks of the member are decoded one after another, in this thread; or several stretches of them at
 a time, from the points of an index. Where a block begins after enough content, a span ends. Other threads
-then decode each span as a reader does, from its point and its window alone, and find out which bytes of the
-window it refers to; the others become zeros. Its content must be that of the first time, and the checksum of
-all of it must be that at the end of the member.
+then find out which bytes of its window a span refers to; the others become zeros. They decode it as a reader
+does, from its point and that window alone, as far as the window has any effect: its first 32 KiB. These must
+be the same as the first time, and the checksum of all content must be that at the end of the member.
 
 Worst case: a block of gigabytes, which has no points inside. It is refused at `MAX_SPAN`. Of others, memory
 holds the spans of one record with their windows, and so many in work as there are threads.
@@ -16,13 +16,11 @@ from __future__ import annotations
 
 import struct
 import sys
-import zlib
+from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import compress
-from operator import and_, xor
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import xxhash
@@ -32,6 +30,7 @@ from seekwarc.format.buffer import Buffer
 from seekwarc.format.sidecar import MAX_SPAN, MAX_WINDOW, SidecarRecord, Span
 from seekwarc.frames.deflate import combined_crc
 from seekwarc.frames.deflate_blocks import Block, Take, blocks_from
+from seekwarc.frames.inflate import gzip_codec
 from seekwarc.frames.points import inflated
 
 if TYPE_CHECKING:
@@ -50,10 +49,13 @@ TRAILER_SIZE: Final = 8
 EXTRA, NAME, COMMENT, HEADER_CRC = 4, 8, 16, 2
 """Flags of a member's header (RFC 1952, section 2.3.1)."""
 
-LOW: Final = bytes(range(256)) * (MAX_WINDOW // 256)
-HIGH: Final = b"".join(bytes((number,)) * 256 for number in range(MAX_WINDOW // 256))
-INVERSE: Final = LOW[::-1]
-"""Windows whose bytes hold the position of each, and one that differs from the first in each byte."""
+PAGE: Final = 256
+LOW: Final = bytes(range(PAGE)) * (MAX_WINDOW // PAGE)
+HIGH: Final = bytes(low ^ 1 + place // PAGE for place, low in enumerate(LOW))
+"""Windows that differ in each byte. Both bytes tell its position: the first, and the bits that differ."""
+IS_BIG: Final = sys.byteorder == "big"
+MATCH: Final = 3
+"""The fewest bytes that a deflate stream refers to at a time."""
 
 _T = TypeVar("_T")
 _U = TypeVar("_U")
@@ -74,6 +76,9 @@ class _Draft(NamedTuple):
     bit: int
     window: bytes
     stored: bytes
+    """Its beginning, which holds `content`."""
+    content: bytes
+    """The first 32 KiB: only they can refer to what comes before."""
     size: int
     xxh64: int
 
@@ -94,14 +99,17 @@ class _Stretch:
         """Offset after the last block of the member, if it is one of these."""
 
     def __iter__(self) -> Iterator[_Draft]:
-        kept = _Kept(self._take)
+        kept, crc32 = _Kept(self._take), gzip_codec().crc32
         begin = block = Block(self._begin.bit, self._begin.window())
-        hasher, size = xxhash.xxh64(), 0
+        hasher, size, stored, content = xxhash.xxh64(), 0, b"", b""
         stop = self._stop.bit if self._stop is not None else sys.maxsize
         for event in blocks_from(kept.take, *begin, exact=self._exact):
             if isinstance(event, bytes):
+                if size < MAX_WINDOW:
+                    content += event[: MAX_WINDOW - size]
+                    stored = kept.take(begin.bit // 8, kept.reach)
                 size += len(event)
-                self.crc = zlib.crc32(event, self.crc)
+                self.crc = crc32(event, self.crc)
                 hasher.update(event)
                 if size > MAX_SPAN:
                     raise FormatError(f"a deflate block has more than {MAX_SPAN} bytes")
@@ -109,42 +117,48 @@ class _Stretch:
             block = event
             if block.bit >= stop:
                 break
+            if block.bit - begin.bit > 16 * MAX_SPAN:
+                raise FormatError(f"{2 * MAX_SPAN} bytes of deflate blocks hold next to nothing")
             if size >= self._spacing:
                 self.size += size
-                yield _Draft(*begin, kept.pop(begin.bit, block.bit), size, hasher.intdigest())
-                hasher, size, begin = xxhash.xxh64(), 0, block
+                yield _Draft(*begin, stored[: _bytes(begin, block)], content, size, hasher.intdigest())
+                hasher, size, content, begin = xxhash.xxh64(), 0, b"", block
         else:
             self.end = block.bit // 8
         if self.end is None and block.bit != stop:
             raise ChecksumError("no block begins at a point of the index")
         if size:
             self.size += size
-            yield _Draft(*begin, kept.pop(begin.bit, block.bit), size, hasher.intdigest())
+            yield _Draft(*begin, stored[: _bytes(begin, block)], content, size, hasher.intdigest())
+
+
+def _bytes(begin: Block, end: Block) -> int:
+    return (end.bit + 7) // 8 - begin.bit // 8
 
 
 class _Kept:
-    """The stored bytes since the beginning of a span."""
+    """The stored bytes that were read last, since blocks are looked at by a few bytes, and twice."""
 
     def __init__(self, take: Take) -> None:
         self._take = take
         self._data = b""
-        self._begin = self._needed = 0
+        self._begin = 0
+        self.reach = 0
+        """Offset after the last byte that was asked for."""
 
     def take(self, start: int, stop: int) -> bytes:
+        self.reach = stop
         end = self._begin + len(self._data)
+        if not self._begin <= start <= end:
+            if start < self._begin:
+                return self._take(start, stop)
+            self._data, self._begin = b"", start
+            end = start
         if stop > end:
-            if not end:
-                self._needed = self._begin = end = start
-            if end - self._needed > 2 * MAX_SPAN:
-                raise FormatError(f"{end - self._needed} bytes of deflate blocks hold next to nothing")
-            self._data = self._data[self._needed - self._begin :] + self._take(end, max(stop, end + READ))
-            self._begin = self._needed
+            kept = max(self._begin, min(start, end - READ))
+            self._data = self._data[kept - self._begin :] + self._take(end, max(stop, end + READ))
+            self._begin = kept
         return self._data[start - self._begin : stop - self._begin]
-
-    def pop(self, start: int, stop: int) -> bytes:
-        """Return the bytes that have some bits; those before the last bit are not needed again."""
-        self._needed = stop // 8
-        return self.take(start // 8, (stop + 7) // 8)
 
 
 def member_spans(
@@ -263,40 +277,39 @@ def _ahead(pool: Executor, function: Callable[[_T], _U], items: Iterable[_T]) ->
 
 def _tried(draft: _Draft) -> tuple[int, Span]:
     """Return the content's size, and the span, which was decoded from its point as readers do."""
-    window = _referred_to(draft)
-    content = inflated(draft.stored, draft.bit % 8, window, draft.size)
-    if xxhash.xxh64_intdigest(content) != draft.xxh64:
-        raise ChecksumError("a span is not the same if it is decoded by itself")
+    decoded = partial(inflated, draft.stored, draft.bit % 8, size=len(draft.content))
+    window = content = b""
+    with suppress(ChecksumError):
+        content = decoded(b"")
+    if content != draft.content:
+        window = _referred_to(draft.window, decoded) if draft.window else b""
+        if decoded(window) != draft.content:
+            raise ChecksumError("a span is not the same if it is decoded by itself")
     return draft.size, Span((draft.bit + 7) // 8, -draft.bit % 8, 0, draft.xxh64, window)
 
 
-def _referred_to(draft: _Draft) -> bytes:
-    """Return the window from the first byte on that the span refers to, with zeros for others.
+def _referred_to(window: bytes, decoded: Callable[[bytes], bytes]) -> bytes:
+    """Return the window from the first byte on that the content refers to, with zeros for most others.
 
-    It is decoded with windows that tell in the content where they were copied from. Only its first 32 KiB
-    can refer to what comes before it.
+    It is decoded with windows that tell in the content where they were copied from. One byte is looked at of
+    those that are copied at a time: the ones beside it may be part of them. So may the last bytes of the
+    window, where what is copied goes on in the content.
     """
-    before = len(draft.window)
-    size = min(draft.size, MAX_WINDOW)
-    with suppress(ChecksumError):
-        inflated(draft.stored, draft.bit % 8, b"", size)
-        return b""
-    low, high, other = (
-        inflated(draft.stored, draft.bit % 8, window[-before:], size) for window in (LOW, HIGH, INVERSE)
-    )
-    copied = _combined(xor, low, other)
-    places = bytearray(2 * size)
-    is_big = sys.byteorder == "big"
-    places[is_big::2], places[not is_big :: 2] = low, high
-    used = bytearray(MAX_WINDOW)
-    for place in compress(memoryview(places).cast("H"), copied):
+    before = len(window)
+    low, high = (decoded(it[-before:])[::MATCH] for it in (LOW, HIGH))
+    pages = (_number(low) ^ _number(high)).to_bytes(len(low), "little")
+    both = bytearray(2 * len(low))
+    both[IS_BIG::2], both[not IS_BIG :: 2] = low, pages
+    used = bytearray(PAGE + MAX_WINDOW)
+    # What was not copied is the same with both, in page 0.
+    for place in array("H", bytes(both)):
         used[place] = 0xFF
-    used = used[-before:]
-    first = used.index(0xFF)
-    return _combined(and_, used[first:], draft.window[first:])
+    mask = _number(used[PAGE:][-before:]) | 0xFF << 8 * (before - 1)
+    for _ in range(MATCH - 1):
+        mask |= mask << 8 | mask >> 8
+    first = ((mask & -mask).bit_length() - 1) // 8
+    return (mask & _number(window)).to_bytes(before, "little")[first:]
 
 
-def _combined(operation: Callable[[int, int], int], one: Buffer, other: Buffer) -> bytes:
-    """Return what an operation makes of the bits of two buffers of the same length."""
-    first, second = (int.from_bytes(it, "little") for it in (one, other))
-    return operation(first, second).to_bytes(len(one), "little")
+def _number(data: Buffer) -> int:
+    return int.from_bytes(data, "little")

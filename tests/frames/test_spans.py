@@ -81,9 +81,10 @@ def test_a_window_has_only_bytes_that_are_referred_to(make):
     stored += codec.compress(known[5000:5100] + rnd.randbytes(9000) + known[9000:9100]) + codec.flush()
     record = make(stored, size=41_200, spacing=32_000)
     window = record.spans[-1].window
-    assert window.startswith(known[5000:5100])
-    assert 190 <= len(window) - window.count(0) <= 210
-    assert len(window) == 32_000 - 5000
+    assert known[5000:5100] in window[:102]
+    # Of those beside them, and the last ones, some may be kept.
+    assert 190 <= len(window) - window.count(0) <= 215
+    assert 0 <= len(window) - (32_000 - 5000) <= 2
 
 
 def test_zeros_that_are_referred_to_are_kept(make):
