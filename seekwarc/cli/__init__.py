@@ -42,6 +42,7 @@ VERBS: Final = {
     "recover": "save what is intact in a damaged file",
     "concat": "join files, copying compressed frames where the format allows it",
     "split": "cut a file into several, by size or number of records",
+    "filter": "copy chosen records into a new file, without compressing them again",
     "train": "make a dictionary from the records of files",
     "dictionary": "extract or describe the dictionary of a file",
     "serve": "serve archives to a browser: search, view, play and scrub",

@@ -5,15 +5,33 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from functools import partial
-from typing import cast
+from typing import TYPE_CHECKING, Final, cast
 
-from seekwarc.cli.arguments import Arguments, argument
+from seekwarc.cli.arguments import Arguments, add_flag, argument
 from seekwarc.cli.sizes import SIZE
 from seekwarc.format.conditions import checked_status, checked_type, date_bound
 from seekwarc.read.selection import Conditions, Selection
 from seekwarc.storage.expand import expand
 
-__all__ = ["add_date_arguments", "add_selection_arguments", "archives_named", "conditions_of", "selection_of"]
+if TYPE_CHECKING:
+    from seekwarc.tools.choosing import ChoiceConditions
+
+__all__ = [
+    "add_date_arguments",
+    "add_list_arguments",
+    "add_selection_arguments",
+    "archives_named",
+    "choice_of",
+    "conditions_of",
+    "selection_of",
+]
+
+LISTS: Final = {
+    "uris": "target URIs, each exactly as in the record",
+    "hosts": "hosts of target URIs; example.org also means its subdomains",
+    "ids": "record IDs, with or without angle brackets",
+    "cdxj": "an index, whose lines name records by file name (without folders) and offset",
+}
 
 
 def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,6 +68,24 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
         help="minimum size of the block: 500, 64K, 1M",
     )
     add_date_arguments(group)
+
+
+def add_list_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the lists of records, and what inverts them."""
+    group = parser.add_argument_group(
+        "lists of records", "FILE has an entry per line. Each option also inverted: --not-hosts FILE."
+    )
+    for name, text in LISTS.items():
+        group.add_argument(f"--{name}", metavar="FILE", help=text)
+        group.add_argument(f"--not-{name}", metavar="FILE", help=argparse.SUPPRESS)
+    add_flag(group, "--invert", text="choose the records that do not match all options together")
+
+
+def choice_of(options: argparse.Namespace) -> ChoiceConditions:
+    """Return all conditions as keyword arguments."""
+    names = [f"{prefix}{name}" for prefix in ("", "not_") for name in LISTS]
+    lists = {name: getattr(options, name) for name in [*names, "invert"]}
+    return cast("ChoiceConditions", {**conditions_of(options), **lists})
 
 
 def add_date_arguments(parser: Arguments, of: str = "") -> None:

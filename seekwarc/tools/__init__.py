@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from seekwarc.tools.describe import info as info
     from seekwarc.tools.dictionaries import dictionary as dictionary
     from seekwarc.tools.extracting import extract as extract
+    from seekwarc.tools.filtering import filter as filter  # noqa: A004 - the name of the verb
     from seekwarc.tools.indexing import index as index
     from seekwarc.tools.packing import pack as pack
     from seekwarc.tools.recovering import recover as recover
@@ -36,6 +37,7 @@ _HOMES = {
     "convert": "seekwarc.tools.converting",
     "dictionary": "seekwarc.tools.dictionaries",
     "extract": "seekwarc.tools.extracting",
+    "filter": "seekwarc.tools.filtering",
     "index": "seekwarc.tools.indexing",
     "info": "seekwarc.tools.describe",
     "pack": "seekwarc.tools.packing",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, TypeAlias
 
+from seekwarc.errors import FormatError
 from seekwarc.format.zstd import SKIPPABLE_HEADER_SIZE, parse_frame_header, parse_skippable_header
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.pieces import Compression, detect
@@ -17,14 +18,24 @@ from seekwarc.read.options import ReadOptions
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeReadable
-from seekwarc.tools.copy_source import LooseRecord, StoredRecord, StoredRecords, has_table_each, loose_records
+from seekwarc.tools.copy_source import (
+    LooseRecord,
+    PlacedRecords,
+    StoredRecord,
+    StoredRecords,
+    check_record,
+    has_table_each,
+    loose_records,
+)
 from seekwarc.tools.copy_target import CopySettings
 from seekwarc.tools.pipes import searchable
 from seekwarc.tools.progress import Progress
 from seekwarc.write.file_layout import TableMode
 
-__all__ = ["Part", "PartTarget", "parts_of", "settings_of"]
+__all__ = ["Part", "PartTarget", "Place", "parts_of", "settings_of"]
 
+Place: TypeAlias = tuple[int, int, int | None]
+"""Where a record is: offset of its frame, content bytes before it in that, and end of the record if known."""
 PartTarget = str | os.PathLike[str] | bytes | BinaryIO | RangeReadable
 
 OTHER_FORM: Final = "the file is not a .warc.zst"
@@ -85,6 +96,37 @@ class Part:
                 yield from StoredRecords(file)
             else:
                 yield from loose_records(file, problem)
+
+    def placed(
+        self,
+        dictionary: Dictionary | None,
+        places: Iterable[Place],
+        on_progress: Progress,
+        on_damage: Callable[[FormatError], object] | None,
+    ) -> Generator[StoredRecord | LooseRecord, None, None]:
+        """Yield the records at some places, in file order, for a file with that dictionary, or none.
+
+        Args:
+            dictionary: The new file's.
+            places: Offset, skip and end of each, see `PlacedRecords`.
+            on_progress: Wraps the source.
+            on_damage: Called with the damage of each record that is damaged, and left out. To find that in
+                time, all is read twice. If None, damage is raised, at the latest when the new file is sealed.
+        """
+        source = Fetcher(on_progress(open_source(self.target), "copying"))
+        with closing(ArchiveFile(source, self.limits)) as file:
+            found, tried = (PlacedRecords(file, self.compression, self.problem(dictionary)) for _ in range(2))
+            for offset, skip, end in places:
+                try:
+                    if on_damage is not None:
+                        check_record(tried.at(offset, skip, end))
+                    record = found.at(offset, skip, end)
+                except FormatError as error:
+                    if on_damage is None:
+                        raise
+                    on_damage(error)
+                else:
+                    yield record
 
 
 @contextlib.contextmanager

@@ -11,10 +11,12 @@ Source: "Zstandard Compression for WARC Files 1.0", sections Zstandard frames an
 
 from __future__ import annotations
 
+import contextlib
 import io
 from array import array
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from seekwarc.errors import FormatError, LimitError, TruncatedError
@@ -27,7 +29,7 @@ from seekwarc.format.zstd import (
     FrameHeader,
     measure_frame,
 )
-from seekwarc.frames.pieces import WHOLE_FRAME, whole_frame
+from seekwarc.frames.pieces import WHOLE_FRAME, Compression, whole_frame
 from seekwarc.frames.scan import Frame, Window, frame_at, frame_start_at
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.file_tables import read_table_before
@@ -37,8 +39,19 @@ from seekwarc.read.zstd_records import AT_HAND, framed_record_at
 from seekwarc.storage.fetch import TAIL
 from seekwarc.write.block_reader import BlockSource, ReadableStream
 
-__all__ = ["FrameList", "LooseRecord", "StoredRecord", "StoredRecords", "has_table_each", "loose_records"]
+__all__ = [
+    "FrameList",
+    "LooseRecord",
+    "PlacedRecords",
+    "StoredRecord",
+    "StoredRecords",
+    "check_record",
+    "has_table_each",
+    "loose_records",
+]
 
+CHECKED: Final = 1 << 20
+"""Bytes of a block that are decompressed at a time to check it."""
 MAX_LISTED: Final = 0xFFFF_FFFF
 """Maximum size that a seek table can state."""
 
@@ -180,6 +193,18 @@ def _loose(file: ArchiveFile, records: StreamedRecords, record: Record, reason: 
     return LooseRecord(file.name, record.header, record.block.open, trailer, reason)
 
 
+def check_record(record: StoredRecord | LooseRecord) -> None:
+    """Decompress all of a record; a FormatError if it is damaged."""
+    if isinstance(record, StoredRecord):
+        if record.data:
+            return  # It was decoded when it was found.
+        record = record.loose("")
+    block = BlockSource(record.open_block(), record.header.content_length)
+    while block.read(CHECKED):
+        pass
+    record.trailer()
+
+
 def has_table_each(file: ArchiveFile) -> bool | None:
     """Tell whether a file has a seek table for each record and none for itself (spec-notes, section 4.2).
 
@@ -235,8 +260,7 @@ class StoredRecords:
                 continue
             if record is not None:
                 yield record
-            # Its header is checked first: a frame that does not state its size may even be empty.
-            found = self._problem(header, 0) or self._single(offset, header) or self._several(offset)
+            found = self._found(offset, header)
             if isinstance(found, StoredRecord):
                 record = found
                 if ownerless:
@@ -247,6 +271,22 @@ class StoredRecords:
                 offset = yield from self._loose_from(offset, found)
         if record is not None:
             yield record
+
+    def at(self, offset: int, end: int | None = None) -> StoredRecord | str:
+        """Return the record whose first frame is at `offset`, or why its frames cannot be copied.
+
+        Nothing after `end`, where the record is said to end, is read in advance. Extension frames that follow
+        the record are left out.
+        """
+        self._window.limit = end
+        start = frame_start_at(self._window, offset)
+        if start is None or start[1] is None or start[1].content_size == 0:
+            raise FormatError("no record starts here", source=self._file.name, offset=offset)
+        return self._found(offset, start[1])
+
+    def _found(self, offset: int, header: FrameHeader) -> StoredRecord | str:
+        # The header is checked first: a frame that does not state its size may even be empty.
+        return self._problem(header, 0) or self._single(offset, header) or self._several(offset)
 
     def _single(self, offset: int, header: FrameHeader) -> StoredRecord | None:
         data, index = self._window.get(offset, offset + AT_HAND)
@@ -346,3 +386,74 @@ class StoredRecords:
             text = f"an extension frame of {frame.size} bytes does not fit into a seek table"
             raise LimitError(text, source=self._file.name, offset=frame.offset)
         return True
+
+
+class PlacedRecords:
+    """Records of a file by their places: at once where frames can be copied, otherwise best in file order.
+
+    Args:
+        problem: Why no frame of the file can be copied; None if it is a .warc.zst whose frames can be.
+    """
+
+    def __init__(self, file: ArchiveFile, compression: Compression, problem: str | None) -> None:
+        self._file = file
+        self._compression = compression
+        self._problem = problem
+        self._stored = StoredRecords(file) if problem is None else None
+        self._walk: StreamedRecords | None = None
+
+    def at(self, offset: int, skip: int = 0, end: int | None = None) -> StoredRecord | LooseRecord:
+        """Return a record. One that is to be compressed again must be read before the next is requested.
+
+        Args:
+            offset: Offset of the frame or member in which it begins.
+            skip: Content bytes before it in that frame.
+            end: Where it is said to end: nothing after that is read in advance.
+
+        Raises:
+            FormatError: The record is damaged, or no record is there.
+        """
+        reason = self._problem
+        if self._stored is not None and not skip:
+            found = self._stored.at(offset, end)
+            if isinstance(found, StoredRecord):
+                self._walk = None
+                return found
+            reason = found
+        walk = self._walk_to(offset, skip, end)
+        while (record := walk.step()) is not None and record.offset == offset:
+            if record.skip == skip:
+                self._walk = walk
+                return LooseRecord(
+                    self._file.name,
+                    record.header,
+                    record.block.open,
+                    partial(self._trailer, walk, record),
+                    reason or NOT_ALONE,
+                )
+        raise FormatError("no record starts here", source=self._file.name, offset=offset)
+
+    def _trailer(self, walk: StreamedRecords, record: Record) -> bytes:
+        try:
+            walk.finish()
+        except FormatError:
+            self._walk = None
+            if not record.has_length:
+                raise
+            # What follows is damaged; this record is not.
+            return RECORD_END
+        return walk.trailer
+
+    def _walk_to(self, offset: int, skip: int, end: int | None) -> StreamedRecords:
+        """Return the walk that reaches a place: the last one if it leads there, or else a new one."""
+        walk, self._walk = self._walk, None
+        if walk is not None:
+            # Damage after the last record is not this one's.
+            with contextlib.suppress(FormatError):
+                walk.finish()
+                if walk.next_offset == offset:
+                    return walk
+        window = Window(self._file.source, limit=end)
+        stream = self._file.stream(window, offset, self._compression)
+        stream.skip_to(skip)
+        return StreamedRecords(self._file, window, offset, self._compression, stream=stream)

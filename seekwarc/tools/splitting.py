@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final, Unpack
 
 from seekwarc.errors import FormatError, TargetExistsError
+from seekwarc.format.warc import RecordHeader
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.system import default_threads
@@ -25,12 +26,14 @@ from seekwarc.write.files import Existing, refuse_url
 from seekwarc.write.output import PathOutput
 from seekwarc.write.targets import numbered_names
 
-__all__ = ["Piece", "Splitting", "split"]
+__all__ = ["Piece", "PieceNames", "Pieces", "Splitting", "pieces_of", "split"]
 
 MIN_SIZE: Final = 64 << 10
 """A smaller maximum size of pieces is refused as a mistake."""
 MAX_REPEATED: Final = 1 << 20
 """Maximum content of a warcinfo record that is repeated in each piece."""
+
+OnPiece = Callable[["Piece", RecordHeader], object]
 
 _ENDING = re.compile(r"\.zstd?$", re.IGNORECASE)
 _OTHER_ENDING = re.compile(r"\.(gz|warc)$", re.IGNORECASE)
@@ -146,8 +149,8 @@ def split(
             return True
         return max_size is not None and others > 0 and not piece.has_room(record, max_size)
 
-    names = _names(os.fspath(pattern))
-    folder = os.path.dirname(os.path.abspath(pattern))
+    names = PieceNames(pattern)
+    folder = names.folder
     tally = Tally()
     with parts_of([source], folder, ReadOptions.of(**limits)) as (part,):
         settings = settings_of([part], on_warning, verify=verify)
@@ -156,8 +159,8 @@ def split(
             hidden_folder(folder) as hidden,
             closing(part.records(part.dictionary, on_progress, "splitting")) as records,
         ):
-            outputs = _Outputs(hidden, names, existing)
-            pieces = _pieces(
+            outputs = Pieces(hidden, names, existing)
+            pieces = pieces_of(
                 records,
                 lambda: CopyTarget(outputs.begin(), work, settings, tally),
                 is_full,
@@ -176,16 +179,17 @@ def split(
     )
 
 
-class _Outputs:
+class Pieces:
     """Files that get their names all together, or not at all. Until then they are in a hidden folder."""
 
-    def __init__(self, hidden: str | None, names: Iterator[str], existing: Existing) -> None:
+    def __init__(self, hidden: str | None, names: PieceNames, existing: Existing) -> None:
         self._hidden = hidden
-        self._names = names
+        self._names = iter(names)
         self._existing = existing
         self._made: list[PathOutput] = []
 
     def begin(self) -> PathOutput:
+        """Make the next file."""
         name = next(self._names)
         if self._existing == "error":
             _refuse(name)
@@ -205,16 +209,28 @@ class _Outputs:
             raise
 
 
-def _pieces(
+def pieces_of(
     records: Iterable[StoredRecord | LooseRecord],
     begin: Callable[[], CopyTarget],
     is_full: Callable[[CopyTarget, StoredRecord | LooseRecord, int, int], bool],
     *,
     repeat_warcinfo: bool,
+    on_piece: OnPiece = lambda *_: None,
 ) -> list[Piece]:
+    """Put records into files, and return these; none has its name yet.
+
+    Args:
+        records: The records.
+        begin: Begins a file.
+        is_full: Tells of a file, the next record, the number of records in the file, and the number of those
+            that are not warcinfo records, whether a new file is to be begun.
+        repeat_warcinfo: Begin each file with its warcinfo record.
+        on_piece: Called with each file and the header of the last record in it.
+    """
     pieces: list[Piece] = []
     current: CopyTarget | None = None
     warcinfo: StoredRecord | LooseRecord | None = None
+    last: RecordHeader | None = None
     count = others = 0
     try:
         for record in records:
@@ -222,7 +238,7 @@ def _pieces(
             if is_warcinfo and repeat_warcinfo:
                 warcinfo = record.kept() if record.header.content_length <= MAX_REPEATED else None
             if current is not None and is_full(current, record, count, others):
-                pieces.append(_finished(current))
+                pieces.append(_finished(current, last, on_piece))
                 current = None
             if current is None:
                 current = begin()
@@ -231,10 +247,11 @@ def _pieces(
                     current.add(warcinfo, again=True)
             # What was read to keep it cannot be read again.
             current.add(warcinfo if is_warcinfo and isinstance(warcinfo, LooseRecord) else record)
+            last = record.header
             count += 1
             others += not is_warcinfo
         if current is not None:
-            pieces.append(_finished(current))
+            pieces.append(_finished(current, last, on_piece))
     except BaseException:
         if current is not None:
             current.abort()
@@ -242,19 +259,30 @@ def _pieces(
     return pieces
 
 
-def _finished(file: CopyTarget) -> Piece:
+def _finished(file: CopyTarget, last: RecordHeader | None, on_piece: OnPiece) -> Piece:
     file.seal()
-    return Piece(file.name, file.records, file.size)
+    piece = Piece(file.name, file.records, file.size)
+    if last is not None:
+        on_piece(piece, last)
+    return piece
 
 
-def _names(pattern: str) -> Iterator[str]:
-    refuse_url(pattern)
-    base = os.path.basename(pattern)
-    if not base or os.path.isdir(pattern):
-        raise ValueError(f"{pattern} is a folder; name the pieces in it")
-    if _OTHER_ENDING.search(base):
-        raise ValueError(f"{pattern}: the pieces are .warc.zst files; name them so")
-    return numbered_names(pattern if _ENDING.search(base) else pattern + ".warc.zst")
+class PieceNames:
+    """The names of the files of a series: "crawl.warc.zst" makes "crawl-00000.warc.zst" and so on."""
+
+    def __init__(self, pattern: str | os.PathLike[str]) -> None:
+        name = os.fspath(pattern)
+        refuse_url(name)
+        base = os.path.basename(name)
+        if not base or os.path.isdir(name):
+            raise ValueError(f"{name} is a folder; name the pieces in it")
+        if _OTHER_ENDING.search(base):
+            raise ValueError(f"{name}: the pieces are .warc.zst files; name them so")
+        self._pattern = name if _ENDING.search(base) else name + ".warc.zst"
+        self.folder = os.path.dirname(os.path.abspath(name))
+
+    def __iter__(self) -> Iterator[str]:
+        return numbered_names(self._pattern)
 
 
 def _refuse(name: str) -> None:

@@ -1,0 +1,98 @@
+"""Copy chosen records, and what belongs to them, into a new .warc.zst without compressing them again.
+
+With the records that match come the warcinfo records that they name, records concurrent to them (requests
+and metadata), all segments of segmented records, and the originals of revisits, as far as FILE... hold them;
+--no-closure leaves these out. --max-size makes a series (part-00000.warc.zst and so on), no file of which is
+ever larger. Frames are copied from every .warc.zst that has the dictionary of the first file; other records
+are compressed again. A damaged record is reported and left out, and makes the exit status 1.
+
+seekwarc filter crawls/ --hosts sites.txt -o sites.warc.zst
+seekwarc filter crawl.warc.zst --mime 'video/*' --min-size 1M -o films.warc.zst
+seekwarc filter crawl.warc.zst --not-hosts blocked.txt --max-size 1G -o part.warc.zst
+seekwarc filter crawls/ --status 404 --dry-run
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments
+from seekwarc.cli.options import add_limit_arguments, limit_options
+from seekwarc.cli.printing import picked, printable, report_done, say
+from seekwarc.cli.progress import watch
+from seekwarc.cli.selecting import add_list_arguments, add_selection_arguments, choice_of
+from seekwarc.cli.sizes import SIZE, human_size
+from seekwarc.cli.targets import existing_option
+from seekwarc.errors import SeekWarcError
+from seekwarc.format.words import counted
+from seekwarc.tools.filtering import Filtering, filter  # noqa: A004 - the name of the verb
+
+__all__ = ["add_arguments", "run"]
+
+RELATIONS = {
+    "warcinfo": "warcinfo",
+    "concurrent": "concurrent",
+    "segment": "of the same segmented records",
+    "original": "that revisits refer to",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", metavar="FILE|FOLDER", nargs="+", help=".warc.zst, .warc.gz or .warc")
+    add_output_arguments(parser, "OUT", "the new .warc.zst", required=False)
+    add_selection_arguments(parser)
+    add_list_arguments(parser)
+    add_flag(parser, "--no-closure", text="copy the records that match, and no others")
+    parser.add_argument("--max-size", type=SIZE, metavar="SIZE", help="maximum size of a file, such as 1G")
+    add_flag(parser, "-n", "--dry-run", text="write nothing; say what would be copied")
+    add_flag(parser, "--no-verify", text="copy large records without decoding them")
+    add_json_argument(parser)
+    add_limit_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.output is None and not options.dry_run:
+        raise SeekWarcError("name the new file with -o, or use --dry-run")
+    if "-" in (options.output, *options.files):
+        raise SeekWarcError("the files are read twice, so neither they nor OUT can be a pipe: name files")
+    done = filter(
+        options.files,
+        options.output,
+        closure=not options.no_closure,
+        max_size=options.max_size,
+        dry_run=options.dry_run,
+        verify=not options.no_verify,
+        existing=existing_option(options),
+        limits=limit_options(options),
+        on_warning=say,
+        on_damage=lambda error: say(f"{error}; left out"),
+        on_progress=watch,
+        **choice_of(options),
+    )
+    fields = {
+        **asdict(done),
+        "files": options.files,
+        "target": options.output,
+        "dry_run": options.dry_run,
+        "pieces": [picked(it, "records", target="name", target_size="size") for it in done.pieces],
+        "damaged": [{"file": it.source, "offset": it.offset} for it in done.damaged],
+    }
+    report_done(options, _text(done), fields)
+    return int(bool(done.damaged))
+
+
+def _text(done: Filtering) -> str:
+    belonging = [f"{count} {RELATIONS[name]}" for name, count in done.belonging.items() if count]
+    match = "matches" if done.matched == 1 else "match"
+    chosen = f"{done.matched} of {counted(done.read, 'record')} {match}"
+    chosen += f"; with {', '.join(belonging)}" if belonging else ""
+    lines = [f"{chosen}: {human_size(done.size)}"]
+    if done.dangling:
+        lines.append(f"{counted(done.dangling, 'revisit')} kept whose original is not in the input")
+    lines += [f"{human_size(it.size):>10} {it.records:>8} records  {it.name}" for it in done.pieces]
+    if done.pieces:
+        copied = f"{human_size(done.bytes_copied)} of frames copied"
+        lines.append(f"{copied}, {human_size(done.bytes_recompressed)} of content recompressed")
+    lines += map(str, done.recompressed)
+    return "\n".join(map(printable, lines))

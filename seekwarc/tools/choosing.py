@@ -1,0 +1,163 @@
+"""Which records a tool works on: by the conditions of `ls`, by lists of any length, or by their inverse."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final, Self
+
+from seekwarc.cdx.index import Index
+from seekwarc.errors import FormatError, SourceError
+from seekwarc.format.cdxj import CdxjLine
+from seekwarc.format.uri import idna, split_uri
+from seekwarc.read.record import Record
+from seekwarc.read.selection import Conditions, Selection
+
+__all__ = ["Choice", "ChoiceConditions", "ListTarget"]
+
+ListTarget = str | os.PathLike[str] | Iterable[str]
+"""A list: the path of a text file with an entry per line, or the entries."""
+
+MAX_KNOWN: Final = 4096
+"""Hosts that are remembered, since the same one comes again and again."""
+
+
+class ChoiceConditions(Conditions, total=False):
+    """The conditions of `Conditions`, and lists, as keyword arguments; each list also inverted.
+
+    Example:
+        >>> wanted = {"type": "response", "hosts": ["example.org"]}
+        >>> seekwarc.tools.filter("crawl.warc.zst", "site.warc.zst", **wanted).matched
+        2
+    """
+
+    uris: ListTarget | None
+    """Target URIs, each exactly as it is in the record."""
+    hosts: ListTarget | None
+    """Hosts of target URIs; "example.org" also means its subdomains."""
+    ids: ListTarget | None
+    """Record IDs, with or without angle brackets."""
+    cdxj: str | os.PathLike[str] | None
+    """An index; its lines name the records by file name (without folders) and offset."""
+    not_uris: ListTarget | None
+    """Any target URI but these; records without one match, as for the other inverted lists."""
+    not_hosts: ListTarget | None
+    """Any host but these and their subdomains."""
+    not_ids: ListTarget | None
+    """Any record ID but these."""
+    not_cdxj: str | os.PathLike[str] | None
+    """Any record that the index does not name."""
+    invert: bool
+    """The records that do not match all of the other conditions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What records must be like to be chosen; made with `of`, which takes `ChoiceConditions`."""
+
+    selection: Selection
+    lists: tuple[tuple[Callable[[Record], bool], bool], ...]
+    """Tests, and the result that each must have."""
+    invert: bool = False
+
+    @classmethod
+    def of(cls, *, invert: bool = False, **conditions: Any) -> Self:  # noqa: ANN401
+        """Make a choice of `ChoiceConditions`; a wrong one is a TypeError or ValueError."""
+        lists = []
+        for name, test in _LISTS.items():
+            for argument in (name, f"not_{name}"):
+                target = conditions.pop(argument, None)
+                if target is not None:
+                    lists.append((test(target), argument == name))
+        return cls(Selection.of(**conditions), tuple(lists), invert)
+
+    def __bool__(self) -> bool:
+        return bool(self.selection or self.lists or self.invert)
+
+    def matches(self, record: Record) -> bool:
+        """Tell whether a record is chosen. Lists are searched first, since a block may have to be read."""
+        found = all(test(record) == wanted for test, wanted in self.lists) and self.selection.matches(record)
+        return found != self.invert
+
+
+def _entries(target: ListTarget) -> set[str]:
+    if not isinstance(target, str | os.PathLike):
+        return {it.strip() for it in target if it.strip()}
+    try:
+        with open(target, encoding="utf-8", errors="surrogateescape") as file:
+            return {it for line in file if (it := line.strip())}
+    except OSError as error:
+        raise SourceError(f"cannot be read: {error.strerror}", source=os.fspath(target)) from error
+
+
+def _by_uri(target: ListTarget) -> Callable[[Record], bool]:
+    uris = _entries(target)
+    return lambda record: record.target_uri in uris
+
+
+def _by_host(target: ListTarget) -> Callable[[Record], bool]:
+    hosts = set()
+    for entry in _entries(target):
+        host = _host_of(entry if "://" in entry else f"http://{entry.removeprefix('*.')}")
+        if not host:
+            raise ValueError(f"{entry!r} is not a host such as example.org")
+        hosts.add(host)
+
+    def test(record: Record) -> bool:
+        host = _host_of(record.target_uri or "")
+        while host not in hosts and "." in host:
+            host = host.partition(".")[2]
+        return host in hosts
+
+    return test
+
+
+def _host_of(uri: str) -> str:
+    """Return the host of a URI in lower case, or the one that a DNS record is about; empty if it has none."""
+    scheme, authority, path, _ = split_uri(uri)
+    if scheme is not None and scheme.lower() == "dns":
+        authority = path
+    return _host(authority) if authority else ""
+
+
+@lru_cache(MAX_KNOWN)
+def _host(authority: str) -> str:
+    host = authority.rpartition("@")[2].lower()
+    if not host.endswith("]"):
+        host = host.partition(":")[0] if not host.startswith("[") else host.rpartition(":")[0]
+    if not host.isascii():
+        host = (idna(host) or host.encode("utf-8", "surrogateescape")).decode("ascii", "surrogateescape")
+    return host.rstrip(".")
+
+
+def _by_id(target: ListTarget) -> Callable[[Record], bool]:
+    ids = {entry.removeprefix("<").removesuffix(">") for entry in _entries(target)}
+    return lambda record: record.id in ids
+
+
+def _by_line(target: str | os.PathLike[str]) -> Callable[[Record], bool]:
+    with Index(target) as index:
+        places = {place_of(line, index.name) for line in index}
+    return lambda record: (_base(record.source), record.offset) in places
+
+
+def place_of(line: CdxjLine, name: str) -> tuple[str, int]:
+    """Return the file name without folders and the offset that a line of an index names."""
+    filename, offset = line.fields.get("filename"), str(line.fields.get("offset", ""))
+    if not filename or not offset.isdecimal():
+        raise FormatError(f"a line of {line.fields.get('url')} names no file and offset", source=name)
+    return _base(str(filename)), int(offset)
+
+
+def _base(name: str) -> str:
+    return name.replace("\\", "/").rpartition("/")[2]
+
+
+_LISTS: Final[dict[str, Callable[[Any], Callable[[Record], bool]]]] = {
+    "uris": _by_uri,
+    "hosts": _by_host,
+    "ids": _by_id,
+    "cdxj": _by_line,
+}

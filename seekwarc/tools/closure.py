@@ -1,0 +1,147 @@
+"""The records of an input as numbers: where each is, whether it is kept, and which others belong to it.
+
+Goal: a choice of records among many millions, and with each all that it needs to be understood. IDs and dates
+are hashes of 64 bits, so a record takes about 70 bytes. The chance that two of ten million are equal by
+accident is one in 400,000, and then a record is kept that need not be.
+
+Plan: one pass notes all records. What belongs to a kept record is then found by passes over the numbers,
+until one changes nothing: usually the second or third.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from seekwarc.read.record import Record
+
+__all__ = ["RELATIONS", "Catalogue"]
+
+RELATIONS: Final = ("warcinfo", "concurrent", "segment", "original")
+"""What a record can be to another that is kept."""
+NO_HASH: Final = 0
+
+
+class Catalogue:
+    """All records of some files, in order, by number."""
+
+    def __init__(self) -> None:
+        self.offsets = array("Q")
+        self.skips = array("Q")
+        self.lengths = array("Q")
+        self.kept = bytearray()
+        """Whether each record is kept."""
+        self.starts = [0]
+        """The number of the first record of each file, and after the last file that of all records."""
+        self._ids = array("q")
+        self._captures = array("q")
+        self._digests = array("q")
+        self._infos = array("q")
+        # Few records have these, so they are pairs of a record's number and a hash.
+        self._links = {relation: (array("Q"), array("q")) for relation in ("concurrent", "segment")}
+        self._revisits: dict[int, tuple[int, int, int]] = {}
+
+    def __len__(self) -> int:
+        return len(self.kept)
+
+    def add(self, record: Record, *, kept: bool) -> None:
+        """Note the next record of the current file."""
+        number = len(self)
+        header, is_revisit = record.header, record.type == "revisit"
+        self.offsets.append(record.offset)
+        self.skips.append(record.skip)
+        self.lengths.append(record.length)
+        self._ids.append(_hash(record.id))
+        digest = _hash(header.get("WARC-Payload-Digest"))
+        is_capture = record.type in ("response", "resource")
+        self._captures.append(_hash(record.target_uri, header.get("WARC-Date")) if is_capture else NO_HASH)
+        self._digests.append(digest if is_capture else NO_HASH)
+        self._infos.append(_hash(record.warcinfo_id))
+        for relation, targets in (
+            ("concurrent", record.concurrent_to),
+            ("segment", (record.segment_origin_id,)),
+        ):
+            for target in targets:
+                if target is not None:
+                    self._links[relation][0].append(number)
+                    self._links[relation][1].append(_hash(target))
+        if is_revisit:
+            capture = _hash(record.refers_to_target_uri, header.get("WARC-Refers-To-Date"))
+            self._revisits[number] = _hash(record.refers_to_id), capture, digest
+        self.kept.append(kept)
+
+    def end_file(self) -> None:
+        """Begin the next file."""
+        self.starts.append(len(self))
+
+    def kept_in(self, file: int) -> Iterator[int]:
+        """Yield the numbers of the kept records of a file."""
+        number = self.starts[file] - 1
+        while (number := self.kept.find(1, number + 1, self.starts[file + 1])) >= 0:
+            yield number
+
+    @property
+    def size(self) -> int:
+        """Stored bytes of the kept records."""
+        return sum(self.lengths[number] for number in self._kept_numbers())
+
+    def close(self) -> tuple[Counter[str], int]:
+        """Keep what belongs to the kept records, too.
+
+        Returns:
+            How many records were added, by their relation, and how many kept revisits have no original here.
+        """
+        added: Counter[str] = Counter()
+        before = -1
+        while before != added.total():
+            before = added.total()
+            for relation, (numbers, targets) in self._links.items():
+                added[relation] += self._add_linked(numbers, targets)
+            dangling = self._add_originals(added)
+        infos = {self._infos[number] for number in self._kept_numbers()} - {NO_HASH}
+        added["warcinfo"] += self._keep(it for it in range(len(self)) if self._ids[it] in infos)
+        return added, dangling
+
+    def _kept_numbers(self) -> Iterator[int]:
+        number = -1
+        while (number := self.kept.find(1, number + 1)) >= 0:
+            yield number
+
+    def _keep(self, numbers: Iterator[int]) -> int:
+        count = 0
+        for number in numbers:
+            count += not self.kept[number]
+            self.kept[number] = 1
+        return count
+
+    def _add_linked(self, numbers: array[int], targets: array[int]) -> int:
+        # The IDs of all that is concurrent to a kept record, or segments of the same one.
+        wanted = {self._ids[it] for it in self._kept_numbers()}
+        wanted |= {target for number, target in zip(numbers, targets, strict=True) if self.kept[number]}
+        wanted.discard(NO_HASH)
+        count = self._keep(
+            number for number, target in zip(numbers, targets, strict=True) if target in wanted
+        )
+        return count + self._keep(it for it in range(len(self)) if self._ids[it] in wanted)
+
+    def _add_originals(self, added: Counter[str]) -> int:
+        revisits = {number: names for number, names in self._revisits.items() if self.kept[number]}
+        wanted = {name for names in revisits.values() for name in names} - {NO_HASH}
+        places: dict[int, int] = {}
+        for hashes in (self._ids, self._captures, self._digests):
+            for number, value in enumerate(hashes):
+                if value in wanted and number not in self._revisits:
+                    places.setdefault(value, number)
+        dangling = 0
+        for names in revisits.values():
+            original = next((places[name] for name in names if name in places), None)
+            dangling += original is None
+            if original is not None:
+                added["original"] += self._keep(iter((original,)))
+        return dangling
+
+
+def _hash(*texts: str | None) -> int:
+    return hash(texts) if None not in texts else NO_HASH

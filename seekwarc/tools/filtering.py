@@ -1,0 +1,297 @@
+"""A part of an archive: the chosen records, and what belongs to them, copied without compressing them again.
+
+Plan: a first pass reads the headers of all records, and notes which are chosen. What belongs to these is
+found among the notes. A second pass copies the records from their places. If it finds a damaged one, which
+shows only when some of it is in the new file, that file is dropped; the next attempt checks every record
+before it is copied.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any, Final, Unpack
+
+from seekwarc.collection.entry import with_lengths
+from seekwarc.errors import FormatError, NotFoundError
+from seekwarc.format.warc import RecordHeader
+from seekwarc.frames.encoder import OrderedWork
+from seekwarc.read.body import CUT_OFF
+from seekwarc.read.options import ReadLimits, ReadOptions
+from seekwarc.read.reader import Reader
+from seekwarc.storage.expand import expand
+from seekwarc.storage.opening import open_source
+from seekwarc.system import default_threads
+from seekwarc.tools.choosing import Choice, ChoiceConditions
+from seekwarc.tools.closure import RELATIONS, Catalogue
+from seekwarc.tools.copy_inputs import Part, Place, parts_of, settings_of
+from seekwarc.tools.copy_source import LooseRecord, StoredRecord
+from seekwarc.tools.copy_target import CopySettings, CopyTarget, Recompressed, Tally
+from seekwarc.tools.progress import Progress, no_progress
+from seekwarc.tools.splitting import Piece, PieceNames, Pieces, pieces_of
+from seekwarc.tools.work import hidden_folder
+from seekwarc.write.files import Existing, refuse_same_file
+from seekwarc.write.forms import compression_of
+from seekwarc.write.opening import open_output
+
+__all__ = ["Filtering", "filter"]
+
+WRONG_LENGTH: Final = (CUT_OFF, "Content-Length ")
+"""How the problems begin of records whose block is not what the header says."""
+OnDamage = Callable[[FormatError], object]
+
+
+@dataclass(slots=True)
+class Filtering:
+    """The result of copying chosen records.
+
+    Example:
+        >>> done = seekwarc.tools.filter("crawl.warc.zst", "films.warc.zst", mime="video/*")
+        >>> done.matched, done.dangling, done.records
+        (1, 0, 1)
+    """
+
+    files: int = 0
+    """Files of the input."""
+    read: int = 0
+    """Records of the input."""
+    matched: int = 0
+    """Records that were chosen."""
+    belonging: dict[str, int] = field(default_factory=dict)
+    """Further records that belong to these, by relation: warcinfo, concurrent, segment, original (of a
+    revisit)."""
+    dangling: int = 0
+    """Kept revisits whose original is not in the input; 0 if nothing was to be brought along."""
+    size: int = 0
+    """Stored bytes, in the input, of the records to copy."""
+    records: int = 0
+    """Records that were copied."""
+    pieces: tuple[Piece, ...] = ()
+    """The new files."""
+    bytes_copied: int = 0
+    """Compressed bytes of the frames that were copied."""
+    bytes_recompressed: int = 0
+    """Content bytes of the frames that were compressed again."""
+    recompressed: tuple[Recompressed, ...] = ()
+    """The records that were compressed again, by file and reason."""
+    damaged: list[FormatError] = field(default_factory=list)
+    """Damage of the input. Damaged records are left out."""
+
+
+def filter(  # noqa: A001 - the name of the verb
+    sources: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    target: str | os.PathLike[str] | None,
+    *,
+    closure: bool = True,
+    max_size: int | None = None,
+    dry_run: bool = False,
+    verify: bool = True,
+    existing: Existing = "error",
+    threads: int | None = None,
+    limits: ReadLimits | None = None,
+    on_warning: Callable[[str], object] = lambda _: None,
+    on_damage: OnDamage = lambda _: None,
+    on_progress: Progress = no_progress,
+    **conditions: Unpack[ChoiceConditions],
+) -> Filtering:
+    """Copy the records that match, and what belongs to them, into a new .warc.zst, byte for byte.
+
+        done = tools.filter("crawls/", "site.warc.zst", hosts=["example.org"])
+        print(done.matched, done.belonging, done.dangling)
+
+    Frames are copied from every .warc.zst that has the dictionary of the first file, or none if that has
+    none, as `concat` does. Other records are compressed again. Extension frames between records are left out.
+
+    With the records that match come, unless `closure` is False: the warcinfo records that they name, the
+    records that are concurrent to them (requests and metadata), all segments of segmented records, and the
+    originals of revisits. What is not in the input cannot come along.
+
+    A damaged record is reported and left out; the others are copied.
+
+    Args:
+        sources: Files, URLs, folders and patterns; one, or several.
+        target: The new file; may be None if `dry_run`.
+        closure: Bring along what belongs to the records that match.
+        max_size: Maximum size of a new file in bytes. The records then become a series, named as by `split`,
+            each file of which begins with its warcinfo record if `closure` is True.
+        dry_run: Write nothing; return what would be copied.
+        verify: Decode every copied frame and check its checksum.
+        existing: Whether an existing file is refused ("error") or replaced ("overwrite").
+        threads: Threads that decode and compress; one per core, at most four, unless given.
+        limits: Limits of reading; see `Reader`.
+        on_warning: Called, before anything is written, with a message for each file that will be compressed
+            again.
+        on_damage: Called with each damage.
+        on_progress: Wraps each source that is read, to report progress.
+        **conditions: Which records; see `ChoiceConditions`.
+
+    Raises:
+        ValueError: A condition is invalid, or a record alone needs more than `max_size`.
+        NotFoundError: No record matches.
+        TargetExistsError: The target exists.
+        SourceError: A file cannot be read.
+        TargetError: The target cannot be written.
+    """
+    choice = Choice.of(**conditions)
+    names = list(expand(sources))
+    _check_target(names, target, is_series=max_size is not None)
+    folder = os.path.dirname(os.path.abspath(target)) if target is not None else None
+    done = Filtering(len(names))
+
+    def damage(error: FormatError) -> None:
+        done.damaged.append(error)
+        on_damage(error)
+
+    with parts_of(names, folder, ReadOptions.of(**limits or {})) as parts:
+        catalogue = scan(parts, choice, damage, on_progress)
+        done.read, done.matched = len(catalogue), catalogue.kept.count(1)
+        if not done.matched:
+            raise NotFoundError("no record matches; `seekwarc ls` lists the records", source=_named(names))
+        if closure:
+            added, done.dangling = catalogue.close()
+            done.belonging = {relation: added[relation] for relation in RELATIONS}
+        done.size = catalogue.size
+        if dry_run:
+            return done
+        if target is None:
+            raise ValueError("target is None: name the new file, or set dry_run")
+        settings = settings_of(parts, on_warning, verify=verify)
+        copy = _Copy(parts, catalogue, settings, threads or default_threads(), on_progress)
+        try:
+            pieces = copy.write(target, max_size, existing, None, repeat=closure)
+        except FormatError:
+            copy = _Copy(parts, catalogue, settings, threads or default_threads(), on_progress)
+            pieces = copy.write(target, max_size, existing, damage, repeat=closure)
+    tally = copy.tally
+    done.pieces, done.records = tuple(pieces), tally.records
+    done.bytes_copied, done.bytes_recompressed = tally.bytes_copied, tally.bytes_recompressed
+    done.recompressed = tally.recompressed
+    return done
+
+
+def _check_target(names: Sequence[str], target: str | os.PathLike[str] | None, *, is_series: bool) -> None:
+    if not names:
+        raise ValueError("sources is empty: there are no files to choose records from")
+    if target is None or is_series:
+        return
+    for name in names:
+        refuse_same_file(name, target)
+    if compression_of(target) != "zst":
+        raise ValueError(f"{os.fspath(target)}: records are copied into a .warc.zst; name it so")
+
+
+def scan(parts: Sequence[Part], choice: Choice, on_damage: OnDamage, on_progress: Progress) -> Catalogue:
+    """Note all records of some files, and keep those that are chosen."""
+    catalogue = Catalogue()
+    for part in parts:
+        source = on_progress(open_source(part.target), "choosing")
+        with Reader(source, **part.limits) as archive:
+            for record in with_lengths(archive, on_damage):
+                try:
+                    kept = choice.matches(record)
+                    if kept and (problem := record.problem) and problem.startswith(WRONG_LENGTH):
+                        raise FormatError(problem, source=record.source, offset=record.offset)
+                except FormatError as error:
+                    # Whether it matches is unknown.
+                    on_damage(error)
+                    kept = False
+                catalogue.add(record, kept=kept)
+        catalogue.end_file()
+    return catalogue
+
+
+class _Copy:
+    """One attempt to copy the kept records."""
+
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        catalogue: Catalogue,
+        settings: CopySettings,
+        threads: int,
+        on_progress: Progress,
+    ) -> None:
+        self._parts = parts
+        self._catalogue = catalogue
+        self._settings = settings
+        self._threads = threads
+        self._on_progress = on_progress
+        self.tally = Tally()
+
+    def write(
+        self,
+        target: str | os.PathLike[str],
+        max_size: int | None,
+        existing: Existing,
+        on_damage: OnDamage | None,
+        *,
+        repeat: bool,
+    ) -> list[Piece]:
+        """Write the new file, or the series."""
+        if max_size is None:
+            output = open_output(target, existing=existing)
+            try:
+                pieces = self._pieces(lambda: output, on_damage, None, repeat=repeat)
+                output.commit()
+            except BaseException:
+                output.abort()
+                raise
+            return pieces
+        names = PieceNames(target)
+        with hidden_folder(names.folder) as hidden:
+            outputs = Pieces(hidden, names, existing)
+            pieces = self._pieces(outputs.begin, on_damage, max_size, repeat=repeat)
+            outputs.publish()
+        return pieces
+
+    def _pieces(
+        self, begin: Callable[[], Any], on_damage: OnDamage | None, max_size: int | None, *, repeat: bool
+    ) -> list[Piece]:
+        def is_full(piece: CopyTarget, record: StoredRecord | LooseRecord, count: int, others: int) -> bool:
+            if max_size is None or not (others if repeat else count):
+                return False
+            return not piece.has_room(record, max_size)
+
+        def check(piece: Piece, last: RecordHeader) -> None:
+            if max_size is not None and piece.size > max_size:
+                name = last.get("WARC-Target-URI") or last.get("WARC-Record-ID")
+                raise ValueError(
+                    f"a file with nothing but the record {name} has {piece.size} bytes, more than the "
+                    f"maximum of {max_size}; allow more, or leave the record out"
+                )
+
+        with (
+            closing(OrderedWork(self._threads)) as work,
+            closing(self._records(on_damage)) as records,
+        ):
+            return pieces_of(
+                records,
+                lambda: CopyTarget(begin(), work, self._settings, self.tally),
+                is_full,
+                repeat_warcinfo=repeat and max_size is not None,
+                on_piece=check,
+            )
+
+    def _records(self, on_damage: OnDamage | None) -> Generator[StoredRecord | LooseRecord, None, None]:
+        for number, part in enumerate(self._parts):
+            places = self._places(number)
+            with closing(
+                part.placed(self._settings.dictionary, places, self._on_progress, on_damage)
+            ) as found:
+                yield from found
+
+    def _places(self, file: int) -> Iterator[Place]:
+        it = self._catalogue
+        last = -1
+        for number in it.kept_in(file):
+            if number > last:
+                # Up to the end of a run of kept records, everything is wanted.
+                last = it.kept.find(0, number, it.starts[file + 1]) - 1
+                last = last if last >= number else it.starts[file + 1] - 1
+            yield it.offsets[number], it.skips[number], it.offsets[last] + it.lengths[last]
+
+
+def _named(names: Sequence[str]) -> str | None:
+    return names[0] if len(names) == 1 else None

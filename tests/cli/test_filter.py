@@ -1,0 +1,120 @@
+"""`seekwarc filter`: the part of a crawl that was asked for, and a report of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+import seekwarc
+from tests.cli.conftest import wait_for
+from tests.support.captures import SITES, related
+from tests.support.foreign import Foreign
+from tests.support.writing import noise
+
+
+@pytest.fixture
+def folder(tmp_path):
+    path = tmp_path / "crawls"
+    path.mkdir()
+    (path / "a.warc.zst").write_bytes(related())
+    return path
+
+
+def left_in(folder) -> list[str]:
+    return sorted(os.listdir(folder))
+
+
+def uris_in(path) -> list[str | None]:
+    with seekwarc.open(path) as archive:
+        return [record.target_uri for record in archive.records(type="response")]
+
+
+def test_a_part_is_copied_with_what_belongs_to_it(command, folder, tmp_path) -> None:
+    (tmp_path / "hosts.txt").write_text("example.org\n")
+    words = ("filter", folder, "--hosts", tmp_path / "hosts.txt", "--type", "response")
+    answer = command(*words, "-o", tmp_path / "new.warc.zst")
+    assert uris_in(tmp_path / "new.warc.zst") == [*SITES[:3]]
+    lines = answer.out.splitlines()
+    assert lines[0].startswith("3 of 14 records match; with 1 warcinfo, 6 concurrent: ")
+    assert lines[1].endswith(f"10 records  {tmp_path}/new.warc.zst")
+    assert lines[2].endswith("of frames copied, 0 B of content recompressed")
+    assert answer.stderr == ""
+    command("verify", tmp_path / "new.warc.zst")
+
+
+def test_the_rest_is_copied_by_inverted_options(command, folder, tmp_path) -> None:
+    (tmp_path / "hosts.txt").write_text("example.org\n")
+    common = ("filter", folder, "--no-closure", "--type", "response")
+    command(*common, "--not-hosts", tmp_path / "hosts.txt", "-o", tmp_path / "a.warc.zst")
+    assert uris_in(tmp_path / "a.warc.zst") == [SITES[3]]
+    command(*common, "--status", "200", "--invert", "-o", tmp_path / "b.warc.zst")
+    assert uris_in(tmp_path / "b.warc.zst") == [*SITES[1:]]
+
+
+def test_what_would_be_copied_is_said_without_copying(command, folder, tmp_path) -> None:
+    answer = command("filter", folder, "--status", "203", "-n", "--json")
+    assert left_in(tmp_path) == ["crawls"]
+    found = answer.json
+    assert found["belonging"] == {"warcinfo": 1, "concurrent": 2, "segment": 0, "original": 0}
+    assert (found["dry_run"], found["matched"], found["records"], found["pieces"]) == (True, 1, 0, [])
+    assert (found["status"], found["error"], found["damaged"], found["target"]) == ("done", None, [], None)
+    assert found["size"] > 0
+
+
+def test_a_series_keeps_to_its_size(command, folder, tmp_path) -> None:
+    answer = command("filter", folder, "--max-size", "2K", "-o", tmp_path / "part", "--json")
+    pieces = answer.json["pieces"]
+    assert [os.path.getsize(it["target"]) for it in pieces] == [it["target_size"] for it in pieces]
+    assert len(pieces) > 1
+    assert max(it["target_size"] for it in pieces) <= 2048
+
+
+def test_damage_is_reported_and_the_rest_is_copied(command, damaged, tmp_path) -> None:
+    answer = command("filter", damaged, "-o", tmp_path / "new.warc.zst", "--json", status=1)
+    assert answer.stderr.startswith(f"seekwarc: {damaged}, offset ")
+    assert answer.stderr.endswith("; left out\n")
+    assert (answer.json["read"], answer.json["records"], len(answer.json["damaged"])) == (5, 4, 1)
+    command("verify", tmp_path / "new.warc.zst")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("-o", "new.warc.zst"), "required"),
+        (("crawls",), "name the new file with -o, or use --dry-run"),
+        (("crawls", "-o", "-"), "can be a pipe"),
+        (("-", "-o", "new.warc.zst"), "can be a pipe"),
+        (("crawls", "-o", "new.warc.gz"), "copied into a .warc.zst"),
+        (("crawls", "-o", "new.warc.zst", "--status", "404"), "no record matches"),
+        (("crawls", "-o", "new.warc.zst", "--hosts", "none"), "none: cannot be read"),
+        (("crawls", "-o", "new.warc.zst", "--cdxj", "none"), "none: cannot be opened"),
+        (("crawls", "-o", "crawls/a.warc.zst", "-f"), "same file"),
+        (("crawls", "-o", "part", "--max-size", "100"), "more than the maximum of 100"),
+        (("none", "-o", "new.warc.zst"), "none: cannot be opened"),
+        (("crawls", "-o", "new.warc.zst", "--type", "respons"), "did you mean response"),
+    ],
+)
+def test_wrong_usage_is_reported_and_leaves_nothing(command, folder, tmp_path, words, told) -> None:
+    before = (folder / "a.warc.zst").read_bytes()
+    assert told in command("filter", *words, status=1 if "no record" in told else 2, cwd=tmp_path).stderr
+    assert left_in(tmp_path) == ["crawls"]
+    assert left_in(folder) == ["a.warc.zst"]
+    assert (folder / "a.warc.zst").read_bytes() == before
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGKILL, -9)])
+def test_a_stopped_run_leaves_the_inputs_and_no_result(start, tmp_path, number, status) -> None:
+    made = Foreign()
+    for seed in range(300):
+        made.record(noise(60_000, seed=seed))
+    source, target = tmp_path / "source.warc.zst", tmp_path / "new.warc.zst"
+    source.write_bytes(made.bytes())
+    process = start("filter", source, "-o", target)
+    wait_for(lambda: list(tmp_path.glob(".new*")))
+    process.send_signal(number)
+    process.communicate(timeout=20)
+    assert process.returncode == status
+    assert source.read_bytes() == made.bytes()
+    assert not target.exists()
