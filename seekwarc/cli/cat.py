@@ -11,6 +11,7 @@ seekwarc cat crawl.warc.zst 3117 --part record
 seekwarc cat broken.warc.zst 3117 --partial > film.mp4
 seekwarc cat crawl-00000.warc.zst --uri https://example.org/film.mp4 --with crawl-00001.warc.zst
 seekwarc cat crawls/ --uri https://example.org/film.mp4
+seekwarc cat proxy.warc.gz --uri https://example.org/film.mp4 --joined > film.mp4
 seekwarc cat crawl.warc.gz 3117 --range 1000000000+65536 --sidecar points/crawl.warc.gz.seek
 seekwarc cat --index crawl.cdxj --uri https://example.org/film.mp4 --date 2026-11-21 --range -4096:
 """
@@ -35,21 +36,22 @@ from seekwarc.cli.printing import say
 from seekwarc.cli.records import add_record_arguments, wanted_record
 from seekwarc.cli.sizes import counts_from_end, parse_range
 from seekwarc.cli.targets import open_archive
-from seekwarc.errors import FormatError, NotFoundError, RangeError, SeekWarcError, SegmentError
+from seekwarc.errors import FormatError, HoleError, NotFoundError, RangeError, SeekWarcError, SegmentError
 from seekwarc.format.dates import DIGITS
 from seekwarc.read.extent import Extent
 from seekwarc.read.filled import filled_record, gaps_of
-from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.storage.expand import expand
 from seekwarc.write.files import write_all
 
 __all__ = ["add_arguments", "run"]
 
+PIPE = "a pipe cannot be searched for other records: store it in a file"
 STEP = 8 << 20
 STEP_TO_DAMAGE = 64 << 10
 """With --partial: of what is read in one step, nothing is printed if it is damaged."""
 UNKNOWN_SIZE = 1 << 62
+JOINED = "the payload of the whole resource, joined of the parts that the files have (206 Partial Content)"
 LATEST = "9999"
 """The capture nearest to this date is the latest one."""
 
@@ -83,6 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="other files that may hold segments of the record, or the original of a revisit",
     )
+    add_flag(parser, "--joined", text=JOINED)
     text = "print what is intact of a damaged record, with zero bytes for damaged frames, or its beginning"
     add_flag(parser, "--partial", text=text)
     add_flag(parser, "--no-verify", text="stop decoding at the end of the range, and check no checksum")
@@ -117,6 +120,9 @@ def run(options: argparse.Namespace) -> int:
     if options.offset is not None and len(files) > 1:
         raise SeekWarcError(f"OFFSET names a record of one file, and {options.file} has {len(files)}")
     given = open_options(options, len(files) + len(options.others))
+    if options.joined and options.uri is not None and options.part == "payload":
+        _print_logical(None, files, options)
+        return 0
     missing: NotFoundError | None = None
     for name in files:
         with open_archive(name, **given) as archive:
@@ -127,8 +133,11 @@ def run(options: argparse.Namespace) -> int:
                 continue
             if options.partial:
                 record = filled_record(record)
-            if options.part == "payload" and (record.type == "revisit" or record.segment_number is not None):
-                _print_logical(archive, record, files, options)
+            is_alone = record.type != "revisit" and record.segment_number is None and not options.joined
+            if options.part == "payload" and not is_alone:
+                if archive.size is None:
+                    raise NotFoundError(PIPE, source=archive.name)
+                _print_logical(record, files, options)
             else:
                 status |= _print_intact(record, options)
             return status
@@ -140,8 +149,14 @@ def run(options: argparse.Namespace) -> int:
 def _run_with_index(options: argparse.Namespace) -> int:
     from seekwarc.cdx.index import Index
 
-    if options.uri is None or options.file is not None or options.others or options.sidecar is not None:
-        raise SeekWarcError("--index needs --uri, and takes none of FILE, --with and --sidecar")
+    if (
+        options.uri is None
+        or options.file is not None
+        or options.others
+        or options.sidecar is not None
+        or options.joined
+    ):
+        raise SeekWarcError("--index needs --uri, and takes none of FILE, --with, --sidecar and --joined")
     if options.closest and options.date is None:
         raise SeekWarcError("--closest needs a --date")
     if options.date is not None and (options.since, options.until) != (None, None):
@@ -162,20 +177,17 @@ def _digits(date: datetime | None) -> str | None:
     return f"{date:%Y%m%d%H%M%S}".rjust(DIGITS, "0") if date is not None else None
 
 
-def _print_logical(
-    archive: Reader, record: Record, files: Sequence[str], options: argparse.Namespace
-) -> None:
-    """Print the payload of a revisit or a segmented record, which other records hold."""
+def _print_logical(record: Record | None, files: Sequence[str], options: argparse.Namespace) -> None:
+    """Print a payload that other records hold: of a revisit, segments, or a URI captured in parts."""
     from seekwarc.collection.collection import Collection
 
-    if archive.size is None:
-        raise NotFoundError(
-            "a pipe cannot be searched for other records: store it in a file", source=archive.name
-        )
     named = [*files, *options.others]
     with Collection(named, **open_options(options, len(named))) as collection:
         try:
-            _print(collection.open_record(record).payload, options)
+            uri = options.uri if record is None else None
+            _print(collection.open_record(record, uri=uri, joined=options.joined).payload, options)
+        except HoleError:
+            raise
         except (NotFoundError, SegmentError) as error:
             hint = "name the other files with --with, or print what is here with --part block"
             raise NotFoundError(f"{error}; {hint}") from None

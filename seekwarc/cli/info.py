@@ -16,6 +16,7 @@ import json
 import shutil
 import sys
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from seekwarc.cli.printing import picked, printable
 from seekwarc.cli.records import add_record_arguments, split_offset, wanted_record
 from seekwarc.cli.sizes import human_size, parse_range
 from seekwarc.cli.targets import input_target, open_archive
+from seekwarc.collection.collection import Collection
 from seekwarc.collection.entry import damaged_places
 from seekwarc.format.words import counted
 from seekwarc.read.body import TableStatus
@@ -52,6 +54,8 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "run"]
 
+MAX_SHOWN = 5
+"""Holes of a joined payload that are listed."""
 STATUS = {
     TableStatus.RECORD: "seek table of its own",
     TableStatus.FILE: "listed by the table at the file's end",
@@ -69,6 +73,8 @@ STATUS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_record_arguments(parser, required=False, several=True)
     add_flag(parser, "--frames", text="list every frame of the record")
+    text = "the payload of the whole resource, joined of the parts that the file has: show which bytes it has"
+    add_flag(parser, "--joined", text=text)
     parser.add_argument(
         "--range", metavar="RANGE", help="print what reading this range of the payload would cost"
     )
@@ -85,8 +91,12 @@ def run(options: argparse.Namespace) -> int:
         given = open_options(options, len(jobs))
         work = _Describing(given, Selection.of(since=options.since, until=options.until))
         return run_batch(options, jobs, work, Printer(_file_text, _file_json, summary=False))
-    with open_archive(options.files[0], **open_options(options)) as archive:
+    with ExitStack() as opened:
+        archive = opened.enter_context(open_archive(options.files[0], **open_options(options)))
         record, status = wanted_record(archive, options)
+        if options.joined:
+            relations = opened.enter_context(Collection(options.files, **open_options(options)))
+            record = relations.open_record(relations.files[0].record_at(record.offset), joined=True)
         if options.range is not None:
             # A range may count from the end.
             size = record.payload.size
@@ -192,9 +202,21 @@ def _more(about: Mapping[str, Any]) -> list[tuple[str, str | None]]:
         ("HTTP", about["http"]),
         ("format", about["payload_format"]),
         ("coding", ", ".join(about["codings"])),
+        *_coverage(about["joined"], about["payload_size"]),
         *((name.replace("_", " "), about[name]) for name in ("truncated", "segment", "refers_to")),
         *(("standard", finding) for finding in about["findings"]),
     ]
+
+
+def _coverage(joined: Mapping[str, Any] | None, size: int) -> list[tuple[str, str]]:
+    if joined is None:
+        return []
+    proof = "" if joined["is_proved"] else ", not proved"
+    share = f"{counted(joined['held'], 'byte')} of {size} ({joined['held'] / size:.1%})"
+    holes = [f"{start}-{stop - 1}" for start, stop in joined["holes"][:MAX_SHOWN]]
+    more = ["..."] if len(joined["holes"]) > MAX_SHOWN else []
+    missing = [("missing", ", ".join(holes + more))] if holes else []
+    return [("joined", f"{counted(joined['parts'], 'part')}{proof}: {share}"), *missing]
 
 
 def _shades() -> str:

@@ -152,7 +152,7 @@ class SegmentsBody(RecordBody):
         size = len(header.raw)
         ends = [size, *self._ends]
         starts = [*(run.start for run in runs), size + header.content_length]
-        self._holes = tuple(it for it in zip(ends, starts, strict=True) if it[0] < it[1])
+        self._holes = tuple([it for it in zip(ends, starts, strict=True) if it[0] < it[1]])
         self._hole_ends = [stop for _, stop in self._holes]
         self._refused: str | None = None
 

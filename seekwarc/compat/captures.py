@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby, islice, takewhile
 from operator import attrgetter
@@ -44,7 +45,10 @@ MAX_NAMED: Final = 3
 class ScannedCaptures(Closing):
     """Files without an index. They are scanned when a URI, an ID or a listing is first asked for."""
 
-    def __init__(self, files: Iterable[Target], **options: Unpack[ReaderOptions]) -> None:
+    def __init__(
+        self, files: Iterable[Target], *, joined: bool = False, **options: Unpack[ReaderOptions]
+    ) -> None:
+        self._joined = joined
         self._table = RecordTable(keys={"name": name_of, "surt": surt}, fill=self._scanned)
         self._files = Collection(files, index=self._table, **options)
 
@@ -58,7 +62,13 @@ class ScannedCaptures(Closing):
 
     def exact(self, uri: str, date: str | None) -> Entry | None:
         """Return the capture of a URI nearest to a date of 4 to 14 digits, or the latest."""
-        return self._table.capture(uri, _date_of(date))
+        found = self._table.capture(uri, _date_of(date))
+        if found is None and self._joined:
+            # All captures may have a range in their URIs.
+            with suppress(NotFoundError):
+                part = self._files.open_record(uri=uri, date=_date_of(date), joined=True)
+                found = self._table.place(part.source, part.offset)
+        return found
 
     def similar(self, uri: str, date: str | None) -> Entry | None:
         """Return what `exact` does, of a URI with the same key: in an index, http and https count as one."""
@@ -81,8 +91,8 @@ class ScannedCaptures(Closing):
         """Return the logical record that was found: segments joined, a revisit with its payload."""
         record = self._files.record(entry)
         # A record without a segment number has no others, as a rule: no file is scanned just to be sure.
-        is_whole = is_alone(record) and not self._table.is_filled
-        return record if is_whole else self._files.open_record(record)
+        is_whole = is_alone(record) and not self._table.is_filled and not self._joined
+        return record if is_whole else self._files.open_record(record, joined=self._joined)
 
     def reader(self, file: str) -> Reader:
         """Return the reader of a file that something was found in."""

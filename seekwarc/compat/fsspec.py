@@ -20,6 +20,7 @@ from fsspec.utils import tokenize
 from seekwarc.closing import Recent
 from seekwarc.collection.collection import Target
 from seekwarc.collection.entry import Entry
+from seekwarc.collection.parts import JoinedParts
 from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit
 from seekwarc.compat.captures import Captures, IndexedCaptures, ScannedCaptures
 from seekwarc.compat.entries import folder_info, listed_info, record_info
@@ -61,6 +62,8 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
         files: Folder or URL of the files that the index names; that of the index by default.
         decoded: Undo content codings (gzip, deflate, br, zstd). A file that has one can only be read forwards
             then, and its size is None.
+        joined: Give parts (206 Partial Content) the payload of the whole; see `Collection.open_record`. A
+            listing has the sizes of the parts. Not with an index.
         target_protocol: File system of `fo`, where fsspec passes one: in a chained URL.
         target_options: Options of that file system.
         **options: Options of `seekwarc.open`, and those of every fsspec file system.
@@ -95,6 +98,7 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
         index: Target | None = None,
         files: str | os.PathLike[str] | None = None,
         decoded: bool = False,
+        joined: bool = False,
         target_protocol: str | None = None,
         target_options: Mapping[str, Any] | None = None,
         **options: Any,  # noqa: ANN401 - fsspec passes its own too
@@ -112,10 +116,12 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
         self._records: Recent[tuple[str, int], Record] = Recent(MAX_RECORDS)
         reading = cast("ReaderOptions", options)
         if index is not None:
+            if joined:
+                raise TypeError("joined=True takes the files (fo=...), not an index of them")
             self._captures: Captures = IndexedCaptures(index, files, **reading)
         else:
             targets = targets_of(fo, target_protocol, target_options or {})
-            self._captures = ScannedCaptures(targets, **reading)
+            self._captures = ScannedCaptures(targets, joined=joined, **reading)
 
     def __reduce__(self) -> tuple[Any, ...]:
         options = dict(self.storage_options)
@@ -338,7 +344,7 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
             record = self._opened(found, path)
             payload = record.payload
             # The bytes of some are in other files than the record.
-            elsewhere = isinstance(record, JoinedRecord | ResolvedRevisit)
+            elsewhere = isinstance(record, JoinedParts | JoinedRecord | ResolvedRevisit)
             if elsewhere or (self._decoded and payload.codings):
                 return None
             begin, stop = self._bounds(payload, start, end)

@@ -32,7 +32,7 @@ from seekwarc.serve.payload import record_routes, view_of
 from seekwarc.serve.representation import END
 from seekwarc.serve.served import ServedRecord
 from seekwarc.serve.stream import Workers, while_connected
-from seekwarc.tools.describe import payload_format
+from seekwarc.tools.describe import coverage_of, payload_format
 
 __all__ = ["MAX_CELLS", "MAX_ROWS", "api_routes"]
 
@@ -176,6 +176,7 @@ class _Api:
             "seek_table_problem": stored.body.table_problem,
             "original": self._reference(original) if original is not None else None,
             "segments": [self._reference(segment) for segment in segments],
+            "joined": coverage_of(record),
         }
 
     def _reference(self, record: Record) -> dict[str, Any]:

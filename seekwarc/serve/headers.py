@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Final, Literal
 from urllib.parse import quote, unquote, urlsplit
 
+from seekwarc.collection.parts import JoinedParts
 from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit
 from seekwarc.errors import FormatError
 from seekwarc.format.sidecar import SpanTable
@@ -170,12 +171,14 @@ def entity_tag(record: Record, part: Part) -> str:
 
     It is a hash of the record header, which has the record's ID, date, length and digests. Without a digest,
     the seek table with its checksums is hashed too, or else the block if it is small. Only a large record
-    with none of these is identified by its header alone.
+    with none of these is identified by its header alone, and so are the parts of a joined payload.
     """
     tag = hashlib.sha256(part.encode())
     for stored in stored_parts(record, part):
         tag.update(b"%d:%s" % (len(stored.header.raw), stored.header.raw))
         if "WARC-Block-Digest" in stored.header:
+            continue
+        if isinstance(record, JoinedParts) and part == "payload":
             continue
         frames = stored.body.frames
         # Not every host that has the archive has a sidecar of it.
@@ -190,7 +193,10 @@ def stored_parts(record: Record, part: Part) -> Iterator[Record]:
     """Yield the stored records that contain the bytes of a part of a logical record."""
     if isinstance(record, ResolvedRevisit) and part == "payload":
         record = record.original
-    if isinstance(record, JoinedRecord):
+    if isinstance(record, JoinedParts) and part == "payload":
+        for one in record.parts:
+            yield from stored_parts(one, part)
+    elif isinstance(record, JoinedRecord):
         yield from record.segments
     else:
         yield record

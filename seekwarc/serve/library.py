@@ -25,6 +25,7 @@ from seekwarc.cdx.index import folder_of, located
 from seekwarc.closing import Closing, Recent
 from seekwarc.collection.collection import Collection
 from seekwarc.collection.entry import Entry, OnDamage, describe, described, is_place
+from seekwarc.collection.parts import JoinedParts
 from seekwarc.collection.record_table import RecordTable
 from seekwarc.errors import (
     ChecksumError,
@@ -203,12 +204,12 @@ class Library(Closing):
         with view.charge(()) if view is not None else nullcontext():
             record = self._stored(record_id)
             try:
-                record = self._collection.open_record(record)
+                record = self._collection.open_record(record, joined=True)
             except SeekWarcError as error:
                 waiting = "" if complete else " (not all files have been scanned yet: try again in a while)"
                 problem = f"{error}{waiting}"
         served = ServedRecord(record, self._stats(record), problem=problem)
-        if problem is None or complete:
+        if complete or not (problem or isinstance(record, JoinedParts)):
             self._open.put(record_id, served)
         return served
 
@@ -230,12 +231,15 @@ class Library(Closing):
         if not complete and not _is_of(entry, date):
             return None
         if entry is None:
-            raise NotFoundError(f"no response, resource or revisit has the URI {uri}")
-        served = self.open(self.record_id(entry.filename, entry.offset, entry.skip))
+            # All captures may have a range in their URIs.
+            found = self.id_of(self._collection.open_record(uri=uri, date=date, joined=True))
+        else:
+            found = self.record_id(entry.filename, entry.offset, entry.skip)
+        served = self.open(found)
         if complete:
             return self._captures.put((uri, date), served)
-        # A revisit may refer to a record that was not scanned yet.
-        return served if served.problem is None else None
+        # A revisit may refer to a record that was not scanned yet, and other parts may be found.
+        return served if served.problem is None and not isinstance(served.record, JoinedParts) else None
 
     def _stored(self, record_id: str) -> Record:
         match = _RECORD_ID.fullmatch(record_id)

@@ -116,6 +116,18 @@ _SCHEMAS: Final = {
             "description": "The record that a revisit refers to",
         },
         segments=_list(_ref("Reference"), "The records that a logical record is stored as"),
+        joined={
+            "oneOf": [
+                {"type": "null"},
+                _object(
+                    parts=_count("Number of records"),
+                    held=_count("Bytes of the payload that they have"),
+                    holes=_list(_NUMBERS, "[start, stop]: what they do not have, up to a hundred ranges"),
+                    is_proved=_described(_BOOLEAN, "Whether a strong entity tag proves it"),
+                ),
+            ],
+            "description": "The parts (206 Partial Content) that the payload is joined of",
+        },
     ),
     "Frames": _object(
         frames=_count("Number of frames; 0 if none can be reached by range"),

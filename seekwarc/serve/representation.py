@@ -7,7 +7,7 @@ long. So an answer begins without it wherever HTTP allows that; see `bytes_neede
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.utils import formatdate
 from functools import lru_cache, partial
 from http import HTTPStatus
@@ -35,6 +35,8 @@ class Readable(Protocol):
 
     @property
     def known_size(self) -> int | None: ...  # noqa: D102
+    @property
+    def holes(self) -> Sequence[tuple[int, int]]: ...  # noqa: D102
     def look_ahead(self, position: int, seconds: float, /) -> bool: ...  # noqa: D102
     def pread(self, start: int, length: int, /) -> bytes: ...  # noqa: D102
 
@@ -88,7 +90,19 @@ class Representation:
         size = self.extent.known_size
         if size is None and needed != 0 and not found:
             return None
-        return decide(asked, size=size, etag=self.etag, modified=self.modified, known=needed or 0)
+        answer = decide(asked, size=size, etag=self.etag, modified=self.modified, known=needed or 0)
+        return self._up_to_hole(answer) if self.extent.holes else answer
+
+    def _up_to_hole(self, answer: Answer) -> Answer:
+        """Cut a range where a hole begins (RFC 9110, section 15.3.7 allows that); a whole cannot be cut."""
+        if answer.status is HTTPStatus.OK:
+            # Raises the error that names what is missing, before anything is sent.
+            self.extent.pread(self.extent.holes[0][0], 1)
+        begins = (start for start, _ in self.extent.holes if start > answer.start)
+        stop = answer.stop if answer.stop is not None else END
+        if answer.status is HTTPStatus.PARTIAL_CONTENT:
+            return replace(answer, stop=min(stop, next(begins, stop)))
+        return answer
 
     def fields(self, answer: Answer) -> Iterator[tuple[str, str]]:
         """Yield the fields of an answer."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Final
 
+from seekwarc.collection.parts import JoinedParts
 from seekwarc.collection.segments import ResolvedRevisit
 from seekwarc.errors import NotFoundError, SeekWarcError
 from seekwarc.read.extent import Extent
@@ -129,6 +130,10 @@ class _Charged:
     def known_size(self) -> int | None:
         return self._extent.known_size
 
+    @property
+    def holes(self) -> Sequence[tuple[int, int]]:
+        return self._extent.holes
+
     def look_ahead(self, position: int, seconds: float) -> bool:
         with self._charge():
             return self._extent.look_ahead(position, seconds)
@@ -155,7 +160,7 @@ def _is_quick(stored: Record) -> bool:
 
 def _why_not(record: Record) -> str | None:
     """Return why a record does not have its payload, or None if it has."""
-    if record.type != "revisit" or isinstance(record, ResolvedRevisit):
+    if record.type != "revisit" or isinstance(record, ResolvedRevisit | JoinedParts):
         return None
     original = record.refers_to_id or record.refers_to_target_uri or record.target_uri
     return (

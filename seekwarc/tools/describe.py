@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import BinaryIO, Unpack
 
+from seekwarc.collection.parts import JoinedParts
 from seekwarc.errors import FormatError, FormatWarning, SeekWarcError
 from seekwarc.format.blosc2 import FRAME_HEAD_SIZE, describe_blosc2
 from seekwarc.format.rules import check_header
@@ -22,6 +23,7 @@ from seekwarc.storage.source import RangeReadable
 __all__ = [
     "SHADES",
     "FileSummary",
+    "coverage_of",
     "describe_file",
     "describe_record",
     "frame_picture",
@@ -30,6 +32,8 @@ __all__ = [
     "typical_read",
 ]
 
+MAX_HOLES = 100
+"""Holes that are listed."""
 SHADES = "█▓▒░"
 EVERY_RECORD = Selection()
 TYPICAL_RANGE = 64 << 10
@@ -151,6 +155,19 @@ def describe_record(record: Record) -> dict[str, object]:
         "payload_size": payload.known_size,
         "table_status": body.table_status,
         "table_problem": body.table_problem,
+        "joined": coverage_of(record),
+    }
+
+
+def coverage_of(record: Record) -> dict[str, object] | None:
+    """Return which bytes of a payload its parts have; None if it is not joined of parts."""
+    if not isinstance(record, JoinedParts):
+        return None
+    return {
+        "parts": len(record.parts),
+        "held": record.held,
+        "holes": [list(hole) for hole in record.payload.holes[:MAX_HOLES]],
+        "is_proved": record.is_proved,
     }
 
 

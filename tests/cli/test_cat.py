@@ -14,6 +14,7 @@ import pytest
 import seekwarc
 from tests.cli.conftest import FILM_URI, FORMS, HTTP_HEAD
 from tests.support.foreign import Foreign, text
+from tests.support.partial import URI, PartsWriter
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -394,3 +395,33 @@ def test_a_uri_is_looked_for_in_all_files_of_a_folder_or_pattern(command, tmp_pa
         assert f"{named}: no response or resource has the URI urn:x" in stderr
     assert "OFFSET names a record of one file" in command("cat", tmp_path, 0, status=2).stderr
     assert "no file matches" in command("cat", tmp_path / "*.gz", "--uri", "urn:x", status=2).stderr
+
+
+@pytest.fixture
+def parts(tmp_path):
+    """A film whose parts are in two files, but for its last 1,000 bytes."""
+    film = random.Random(3).randbytes(30_000)
+    for name, spans in (("a", ((20_000, 29_000),)), ("b", ((0, 10_000), (10_000, 20_000)))):
+        out = PartsWriter(film)
+        for span in spans:
+            out.part(*span)
+        (tmp_path / f"{name}.warc.zst").write_bytes(out.done())
+    return film, tmp_path
+
+
+def test_parts_of_a_film_are_joined(command, parts) -> None:
+    film, folder = parts
+    a, b = folder / "a.warc.zst", folder / "b.warc.zst"
+    for files in ((folder,), (b, "--with", a)):
+        done = command("cat", *files, "--uri", URI, "--joined", "--range", ":29000")
+        assert done.stdout == film[:29_000]
+    done = command("cat", a, 0, "--joined", "--range", "20000:29000", "--with", b)
+    assert done.stdout == film[20_000:29_000]
+    assert command("cat", a, "--uri", URI).stdout == film[20_000:29_000]
+
+
+def test_bytes_that_no_part_has_are_named(command, parts) -> None:
+    done = command("cat", parts[1], "--uri", URI, "--joined", "--range", "-10:", status=1)
+    assert "no record has bytes 29000 to 29999" in done.stderr
+    assert done.stdout == b""
+    assert "--joined" in command("cat", "--index", "a.cdxj", "--uri", URI, "--joined", status=2).stderr

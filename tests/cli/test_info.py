@@ -10,6 +10,7 @@ import seekwarc
 from tests.cli.conftest import FILM_URI, FORMS, FRAME, HTTP_HEAD
 from tests.support.chunks import made
 from tests.support.foreign import Foreign, text
+from tests.support.partial import URI, PartsWriter
 
 COMPRESSION = {"warc": "none", "warc.gz": "gz", "warc.zst": "zst"}
 
@@ -253,3 +254,18 @@ def test_a_blosc2_payload_is_described(command, tmp_path) -> None:
     assert f"format       {text}" in command("info", path, offset).out
     assert command("info", "--json", path, offset).json["payload_format"] == text
     assert command("info", "--json", path, other).json["payload_format"] is None
+
+
+def test_the_coverage_of_joined_parts(command, tmp_path) -> None:
+    out = PartsWriter(bytes(1000))
+    out.part(0, 400, etag=None)
+    out.part(300, 900, etag=None)
+    path = tmp_path / "parts.warc.zst"
+    path.write_bytes(out.done())
+    about = command("info", path, "--uri", URI, "--joined", "--json").json
+    assert about["joined"] == {"parts": 2, "held": 900, "holes": [[900, 1000]], "is_proved": False}
+    assert about["payload_size"] == 1000
+    text = command("info", path, 0, "--joined").stdout.decode()
+    assert "2 parts, not proved: 900 bytes of 1000 (90.0%)" in text
+    assert "missing      900-999" in text
+    assert command("info", path, 0, "--json").json["joined"] is None

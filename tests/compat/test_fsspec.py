@@ -24,6 +24,7 @@ from seekwarc.compat.fsspec import WarcFileSystem
 from seekwarc.errors import ChecksumError, FormatError, LimitError, SourceError, UnsupportedError
 from tests.compat.conftest import FILM, PAGE, SITE
 from tests.conftest import ROOT
+from tests.support.partial import URI, PartsWriter
 from tests.support.sources import RecordingSource
 
 WAYS = {
@@ -568,3 +569,20 @@ def test_an_asynchronous_program_uses_the_wrapper_of_fsspec(scanned: WarcFileSys
         return await asyncio.gather(*(wrapped._cat_file(SITE + "film.mp4", n, n + 5) for n in range(20)))
 
     assert asyncio.run(read()) == [FILM[n : n + 5] for n in range(20)]
+
+
+def test_parts_have_the_payload_of_the_whole_if_asked() -> None:
+    film = bytes(range(250)) * 40
+    out = PartsWriter(film)
+    for start in (5000, 0):
+        out.part(start, start + 5000, uri=f"{URI}?range={start}-{start + 4999}")
+    data = out.done()
+    archive = WarcFileSystem(data, joined=True)
+    assert archive.info(URI)["size"] == len(film)
+    assert archive.cat_file(URI, 4000, 6000) == film[4000:6000]
+    assert archive.cat_file(f"{URI}?range=0-4999") == film
+    assert archive.cat_ranges([URI, URI], [0, 9000], [10, 9010]) == [film[:10], film[9000:9010]]
+    assert WarcFileSystem(data).cat_file(f"{URI}?range=0-4999") == film[:5000]
+    assert not archive.exists(URI + "2")
+    with pytest.raises(TypeError, match="not an index"):
+        WarcFileSystem(index="crawl.cdxj", joined=True)

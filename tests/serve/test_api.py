@@ -22,6 +22,7 @@ from seekwarc.serve.library import Library
 from seekwarc.serve.openapi import DESCRIPTION
 from tests.serve.asgi import Client
 from tests.serve.conftest import FILM, PAGE, response
+from tests.support.partial import PartsWriter
 from tests.support.rounds import rounds
 
 
@@ -388,3 +389,17 @@ def test_a_damaged_frame_is_named(mixed) -> None:
     assert whole["damaged"] == []
     assert view["damaged"] == whole["frames"][-1:]
     assert "is damaged" in view["problem"]
+
+
+def test_the_coverage_of_joined_parts_is_told(tmp_path, portal) -> None:
+    out = PartsWriter(bytes(1000))
+    out.part(0, 400, etag=None)
+    out.part(300, 900, etag=None)
+    (tmp_path / "parts.warc.zst").write_bytes(out.done())
+    with Library([tmp_path / "parts.warc.zst"]) as library:
+        library.read()
+        client = Client(application(library), portal)
+        row = client.get("/api/records").json["records"][0]
+        record = check(client.get(f"/api/records/{row['id']}"), "/records/{record_id}")
+    assert record["joined"] == {"parts": 2, "held": 900, "holes": [[900, 1000]], "is_proved": False}
+    assert record["payload_size"] == 1000

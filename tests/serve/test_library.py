@@ -19,6 +19,7 @@ from seekwarc.serve.library import MAX_OPEN, Library, entries_of
 from tests.serve.conftest import FILM, PAGE
 from tests.support.foreign import Foreign, text
 from tests.support.leaks import open_below
+from tests.support.partial import URI, PartsWriter
 from tests.support.rangeserver import RangeServer, status
 
 
@@ -303,3 +304,19 @@ def test_folders_and_patterns_are_the_files_in_them(crawl, tmp_path) -> None:
         assert [state.name for state in library.files] == names, "a file is served once"
     with pytest.raises(SourceError, match="no file matches"):
         Library([str(tmp_path / "*.zip")])
+
+
+def test_parts_are_served_as_the_whole_once_all_files_are_scanned(tmp_path) -> None:
+    film = bytes(range(250)) * 400
+    for number, start in enumerate((50_000, 0)):
+        out = PartsWriter(film)
+        out.part(start, start + 50_000, uri=f"{URI}?range={start}-{start + 49_999}")
+        (tmp_path / f"{number}.warc.zst").write_bytes(out.done())
+    with Library(sorted(tmp_path.iterdir())) as library:
+        assert library.capture(URI, None) is None
+        library.read()
+        served = library.capture(URI, None)
+        assert served.representation("payload").extent.pread(0, 10**9) == film
+        assert library.open(ids(library)[0]).record.held == len(film)
+        with pytest.raises(NotFoundError):
+            library.capture(URI + "2", None)

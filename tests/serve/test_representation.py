@@ -14,6 +14,8 @@ SIZE = 10_000_000
 class Body:
     """A body whose end is reached a megabyte a turn."""
 
+    holes = ()
+
     def __init__(self, step: int = 1 << 20) -> None:
         self.reached, self.step, self.turns = 0, step, 0
 

@@ -11,6 +11,9 @@ from seekwarc.errors import NotFoundError
 from seekwarc.serve.cost import View
 from seekwarc.serve.served import ServedRecord
 from tests.serve.conftest import FILM, LOG
+from tests.support.partial import URI, PartsWriter
+
+PARTS = bytes(range(250)) * 4000
 
 
 @pytest.fixture
@@ -90,3 +93,34 @@ def test_an_impossible_date_is_not_sent(date) -> None:
     raw = f"WARC/1.1\r\nWARC-Type: resource\r\nWARC-Date: {date}\r\nContent-Length: 1\r\n\r\nx\r\n\r\n"
     served = ServedRecord(next(iter(seekwarc.open(raw.encode()))))
     assert served.representation("payload").modified is None
+
+
+@pytest.fixture
+def parts() -> ServedRecord:
+    out = PartsWriter(PARTS)
+    out.part(600_000, 900_000)
+    out.part(0, 500_000)
+    crawl = seekwarc.Collection(out.done())
+    return ServedRecord(crawl.open_record(uri=URI, joined=True))
+
+
+def test_a_range_of_joined_parts_ends_where_a_hole_begins(parts) -> None:
+    payload = parts.representation("payload")
+    begun = payload.begin({"range": "bytes=0-"}, "GET")
+    assert begun.status == 206
+    assert dict(begun.fields)["content-range"] == "bytes 0-499999/1000000"
+    assert begun.first + b"".join(begun.rest) == PARTS[:500_000]
+    begun = payload.begin({"range": "bytes=899990-899999"}, "GET")
+    assert begun.first == PARTS[899_990:900_000]
+    for asked in ({}, {"range": "bytes=500000-"}, {"range": "bytes=-10"}):
+        with pytest.raises(seekwarc.HoleError):
+            payload.begin(asked, "GET")
+    view = View()
+    assert parts.representation("payload", view=view).begin({"range": "bytes=0-9"}, "GET").first == PARTS[:10]
+    assert view.bytes_asked == 10
+
+
+def test_the_block_of_a_part_is_its_own(parts) -> None:
+    block = parts.representation("block")
+    assert block.extent.known_size == parts.record.content_length
+    assert block.etag != parts.representation("payload").etag

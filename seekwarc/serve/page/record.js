@@ -3,7 +3,7 @@
 import { json, payloadUrl, recordUrl } from "./api.js";
 import { copyButton } from "./copy.js";
 import { Cost } from "./cost.js";
-import { count, date, el, sizeOf } from "./dom.js";
+import { bytes, count, date, el, sizeOf } from "./dom.js";
 import { FrameMap } from "./framemap.js";
 import { headersView, remarksOf } from "./view-headers.js";
 import { hexView } from "./view-hex.js";
@@ -195,6 +195,11 @@ export class RecordPane {
     if (record.segments.length) {
       notes.push(el("p", { class: "notice" }, `Joined from ${count(record.segments.length, "segment")} in ${[...new Set(record.segments.map((segment) => segment.file))].join(", ")}.`));
     }
+    if (record.joined) {
+      const { parts, held, is_proved } = record.joined;
+      const missing = held < record.payload_size ? ` ${bytes(record.payload_size - held)} are missing.` : "";
+      notes.push(el("p", { class: "notice" }, `Joined from ${count(parts, "part")}${is_proved ? "" : ", not proved"}.${missing}`));
+    }
     return notes;
   }
 
@@ -273,7 +278,7 @@ export class RecordPane {
   /** Show the first byte of a frame that was picked. Frames contain the record header too, which no view shows. */
   jump(position) {
     const { record, map } = this;
-    if (!map || record.segments.length || record.original) return;
+    if (!map || record.segments.length || record.original || record.joined) return;
     const header = map.content - record.block_size - 4;
     this.open("hex", { part: "block", at: Math.min(Math.max(position - header, 0), Math.max(record.block_size - 1, 0)) });
   }
