@@ -113,15 +113,16 @@ class _Recovering:
             return Status.SKIPPED, None
         refuse_same_file(job.source, target)
         stored = open_source(input_target(job.source))
+        settings = {"on_progress": context.on_progress, "processes": context.processes, **self.settings}
         with searchable(stored, check_head=lambda head: _check_head(head, stored.name)) as source:
             if isinstance(target, str) and not is_url(target):
                 with context.output(target, existing_option(self.options)) as output:
-                    done = recover(source, output, on_progress=context.on_progress, **self.settings)
+                    done = recover(source, output, **settings)
                 target_size = os.path.getsize(target)
             else:
                 # A record that is found damaged at its end is rolled back, which few targets allow.
                 with revocable(target, existing=existing_option(self.options)) as aside:
-                    done = recover(source, aside, on_progress=context.on_progress, **self.settings)
+                    done = recover(source, aside, **settings)
                 target_size = aside.size
             saved = _Saved(done, source.size, target_size)
         return Status.PROBLEMS if done.losses or done.suspect else Status.DONE, saved

@@ -247,15 +247,15 @@ def whole_frame(window: Window, offset: int, header: FrameHeader) -> bytes:
         return b""
     data, index = window.get(offset, offset + header.size)
     measured = measure_frame(data, index)
+    expected = MAX_FRAME_HEADER_SIZE + 4 + header.content_size * 257 // 256 + 64
     if measured is None:
-        expected = MAX_FRAME_HEADER_SIZE + 4 + header.content_size * 257 // 256 + 64
         data, index = window.reach(offset, offset + expected)
         measured = measure_frame(data, index)
         if measured is None:
             # All of that, should the limit have cut it off.
             data, index = window.get(offset, offset + expected)
             measured = measure_frame(data, index)
-    return data[index : measured[0]] if measured else b""
+    return data[index : measured[0]] if measured and measured[0] <= index + expected else b""
 
 
 def _next_blocks(window: Window, position: int, offset: int, *, checksum: bool) -> tuple[bytes, bool, bool]:

@@ -101,10 +101,17 @@ class Window:
     Args:
         first_read: Bytes of the first read, and of each after a jump, unless more are wanted.
         limit: Offset that no read goes beyond for later steps, such as the end of the record that is wanted.
+        aligned: Have `at_hand` end at a multiple of its limit, so that what is found of damage does not
+            depend on where reading began.
     """
 
     def __init__(
-        self, source: RangeSource, *, first_read: int = FIRST_READ, limit: int | None = None
+        self,
+        source: RangeSource,
+        *,
+        first_read: int = FIRST_READ,
+        limit: int | None = None,
+        aligned: bool = False,
     ) -> None:
         self.source = source
         self._size = source.size
@@ -113,6 +120,7 @@ class Window:
         self._first_read = first_read
         self._next_read = first_read
         self.limit = limit
+        self._aligned = aligned
 
     @property
     def end(self) -> int:
@@ -155,6 +163,8 @@ class Window:
 
     def at_hand(self, start: int, limit: int) -> bytes:
         """Return 1 to `limit` bytes from `start` on, read only if none are in memory; none at the end."""
+        if self._aligned:
+            return self.take(start, limit - start % limit)
         data, index = self.get(start, start + 1)
         return data[index : index + limit]
 

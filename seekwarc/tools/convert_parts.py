@@ -11,9 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from array import array
 from collections import deque
-from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
@@ -22,19 +20,12 @@ from typing import BinaryIO, Final, NamedTuple
 from seekwarc.errors import ChecksumError, FormatError
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import OrderedWork
-from seekwarc.frames.pieces import Compression
-from seekwarc.read.archive_file import ArchiveFile
-from seekwarc.read.options import ReadLimits, ReadOptions
-from seekwarc.read.sequential import StreamedRecords
 from seekwarc.scale.split import Split
-from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeSource
-from seekwarc.system import default_threads
 from seekwarc.tools.parts import PartSource
-from seekwarc.tools.sinks import PartSink, StreamSink, content_of, copy_records, zst_form
+from seekwarc.tools.sinks import CopyPart, PartFile, StreamSink, content_of, copy_records, form_with
 from seekwarc.write.assembly import RecordAssembly
-from seekwarc.write.options import WriteOptions
 from seekwarc.write.output import FileObjectOutput, PathOutput
 
 __all__ = ["ConvertPart", "Converted", "Joined"]
@@ -47,41 +38,27 @@ MAX_WAITING: Final = 8
 class Converted(NamedTuple):
     """A part of the new file."""
 
-    spool: str
-    records: int
+    file: PartFile
     digest: bytes
     """BLAKE2 of its content, to find out whether what was just written is what was read."""
-    frames: Sequence[array[int]] = ()
-    """Stored size, content size and checksum of each frame that the table at the file's end lists."""
 
 
 @dataclass(frozen=True, slots=True)
-class ConvertPart:
+class ConvertPart(CopyPart):
     """Converts a part of a file; see `tools.parts.PartWork`."""
-
-    compression: Compression
-    options: WriteOptions
-    limits: ReadLimits
-    processes: int
 
     def __call__(self, part: Split, source: RangeSource, spool: str) -> Converted:
         """Write the part into the spool."""
         content = hashlib.blake2b()
-        with (
-            open(spool, "xb") as target,
-            closing(ArchiveFile(Fetcher(PartSource(source, part)), ReadOptions.of(**self.limits))) as file,
-        ):
-            file.silence("shared")
-            window, compression = file.begin()
-            records = StreamedRecords(file, window, part.start, compression, content.update)
-            output = FileObjectOutput(target)
-            if self.compression != "zst":
+        with self.records(source, part, content.update) as records:
+            if self.compression == "zst":
+                with closing(self.sink(spool, part)) as sink:
+                    copy_records(records, sink)
+                    return Converted(sink.finish(), content.digest())
+            with open(spool, "xb") as file:
+                output = FileObjectOutput(file)
                 with closing(StreamSink(output, self.compression, self.options.level)) as stream:
-                    return Converted(spool, copy_records(records, stream), content.digest())
-            threads = max(1, (self.options.threads or default_threads()) // self.processes)
-            with closing(PartSink(output, self.options, threads, is_first=not part.start)) as sink:
-                count = copy_records(records, sink)
-                return Converted(spool, count, content.digest(), sink.frames())
+                    return Converted(PartFile(spool, copy_records(records, stream)), content.digest())
 
 
 class Joined:
@@ -95,7 +72,7 @@ class Joined:
             frame = None
             if isinstance(work.options.dictionary, Dictionary):
                 frame = work.options.dictionary.frame(compress=work.options.compress_dictionary)
-            self._assembly = RecordAssembly(zst_form(work.options), self._work, output)
+            self._assembly = RecordAssembly(form_with("zst", work.options), self._work, output)
             if frame is not None:
                 self._assembly.add_extension(frame)
         self._checks = ThreadPoolExecutor(1, "seekwarc-check")
@@ -105,16 +82,15 @@ class Joined:
 
     def add(self, part: Converted) -> None:
         """Append a part, and have it read back."""
-        write = self._output.write if self._assembly is None else self._assembly.layout.pour
-        with open(part.spool, "rb") as spool:
-            while data := spool.read(STEP):
-                write(data)
-        os.unlink(part.spool)
         if self._assembly is not None:
-            self._assembly.layout.note(list(zip(*part.frames, strict=True)))
-            self._assembly.records += part.records
+            part.file.pour(self._assembly)
+        else:
+            with open(part.file.path, "rb") as spool:
+                while data := spool.read(STEP):
+                    self._output.write(data)
+        os.unlink(part.file.path)
         self.parts += 1
-        self.records += part.records
+        self.records += part.file.records
         self._read_back(part.digest)
 
     def finish(self) -> str:

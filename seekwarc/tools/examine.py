@@ -34,7 +34,7 @@ from seekwarc.read.record import Record
 from seekwarc.read.search import RecordSearch
 from seekwarc.read.sequential import StreamedRecords
 
-__all__ = ["Damage", "Intact", "examine"]
+__all__ = ["Damage", "Intact", "Known", "examine"]
 
 CONTENT_ALONE: Final = 256 << 10
 """Content bytes that are decompressed before a thread is started to prefetch more."""
@@ -78,24 +78,26 @@ def examine(
     audit: Callable[[Window], FrameAudit] | None = None,
     *,
     begin: int = 0,
+    known: Known | None = None,
 ) -> Iterator[Intact | Damage]:
     """Yield the intact records and the damage of a file, in order. Its size must be known.
 
     `on_record` is called with each record before its block is read, and with a function that reads the rest
-    of the record. Both that function and reading raise if the record is damaged.
+    of the record. Both that function and reading raise if the record is damaged. `known` is what an earlier
+    call found out about the file, if that was not read to its end.
     """
     size = file.source.size or 0
-    search = RecordSearch(file, compression)
-    reach = _Reach(size if compression == "none" else None)
+    known = known if known is not None else Known(file, compression)
+    search = known.search
     offset = begin
     while offset < size:
-        beginning = search.header_at(offset) if reach.is_known(offset) else None
-        if beginning is not None and (cut := reach.cut(file.name, offset, 0, beginning)) is not None:
+        beginning = search.header_at(offset) if known.reach.is_known(offset) else None
+        if beginning is not None and (cut := known.reach.cut(file.name, offset, 0, beginning)) is not None:
             end = search.next_after(offset, None)
             yield Damage(offset, end, cut, beginning)
             offset = end
             continue
-        window = Window(file.source)
+        window = Window(file.source, aligned=True)
         watching = audit(window) if audit is not None and compression == "zst" else None
         pieces = pieces_from(
             window,
@@ -107,13 +109,13 @@ def examine(
         )
         ahead = _ahead(watching.watch(pieces) if watching is not None else pieces)
         reached: Iterator[Piece | EmptyFrame] = ahead
-        if not reach.is_known(offset):
-            reach = _Reach(None)
-            reached = reach.measured(reached)
+        if not known.reach.is_known(offset):
+            known.reach = _Reach(None)
+            reached = known.reach.measured(reached)
         stream = ContentStream(reached, plain=compression == "none", grammar=file.grammar)
         walk = _Walk(StreamedRecords(file, window, offset, compression, stream=stream), stream)
         try:
-            yield from walk.intact(on_record, reach, file.name)
+            yield from walk.intact(on_record, known.reach, file.name)
         except FormatError as error:
             broken = walk.record
             start = broken.offset if broken is not None else walk.end
@@ -126,6 +128,14 @@ def examine(
         finally:
             ahead.close()
             pieces.close()
+
+
+class Known:
+    """What was found out about a file while it was examined: where records begin, and what can be reached."""
+
+    def __init__(self, file: ArchiveFile, compression: Compression) -> None:
+        self.search = RecordSearch(file, compression)
+        self.reach = _Reach(file.source.size or 0 if compression == "none" else None)
 
 
 class _Walk:

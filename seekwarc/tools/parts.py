@@ -4,7 +4,8 @@ Where it is cut is a guess by the bytes from there on, which is wrong in an arch
 work on a part reads it to its end, and fails if that is inside a record. So the parts before the first that
 fails hold the records that one process would find, each once. A part fails, too, if it is damaged, if its
 process dies, or if the file is replaced. Then the caller goes on at its beginning in this process, and
-reports what one process would have reported.
+reports what one process would have reported. If it reads on to a record that a later part begins with, it may
+take the result of that part again.
 
 Worst case: the first part takes long. Until it is done, no more than `AHEAD` parts for each process are
 begun, and what they make is in files.
@@ -12,9 +13,10 @@ begun, and what they make is in files.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar, Unpack, cast
@@ -22,6 +24,7 @@ from typing import Final, Protocol, TypeVar, Unpack, cast
 from seekwarc.compiling import override
 from seekwarc.errors import FormatWarning, SeekWarcError, SourceChangedError
 from seekwarc.format.warc import RecordHeader
+from seekwarc.frames.dictionary import Dictionary
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.read.search import RecordSearch
@@ -32,7 +35,7 @@ from seekwarc.storage.source import RangeSource, SmallReads, SourceWrapper
 from seekwarc.tools.outcome import Job, Outcome, Status
 from seekwarc.tools.work import JobContext, Report
 
-__all__ = ["MIN_SIZE", "PartSource", "cut", "in_parts"]
+__all__ = ["MIN_SIZE", "PartSource", "cut", "each_part", "in_parts"]
 
 MIN_SIZE: Final = 16 << 20
 """A smaller file is done by one process in about the time that others take to start."""
@@ -58,6 +61,8 @@ def cut(
     name: object,
     processes: int,
     fits: Callable[[RecordHeader], bool] | None = None,
+    *,
+    dictionary: Dictionary | None = None,
     **limits: Unpack[ReadLimits],
 ) -> list[Split]:
     """Cut a file before records whose header fits; return no part if one process is to work on it."""
@@ -70,7 +75,8 @@ def cut(
     step = max(MIN_PART, min(size // (PARTS * processes), MAX_PART))
     places = [0]
     try:
-        with closing(ArchiveFile(Fetcher(open_source(name)), ReadOptions.of(**limits))) as file:
+        source, options = Fetcher(open_source(name)), ReadOptions.of(**limits)
+        with closing(ArchiveFile(source, options, dictionary=dictionary)) as file:
             # The version may be unknown before the first read.
             search = RecordSearch(file, file.begin()[1])
             version = file.source.version
@@ -88,7 +94,20 @@ def cut(
 def in_parts(
     stored: RangeSource, parts: Sequence[Split], work: PartWork[_Result], processes: int, folder: str | None
 ) -> Iterator[_Result]:
-    """Yield the result of the work on each part, in order, up to the first that is not well.
+    """Yield the result of the work on each part, in order, up to the first that is not well."""
+    with closing(each_part(stored, parts, work, processes, folder)) as results:
+        for result in results:
+            if result is None:
+                return
+            yield result
+
+
+def each_part(
+    stored: RangeSource, parts: Sequence[Split], work: PartWork[_Result], processes: int, folder: str | None
+) -> Generator[_Result | None, None, None]:
+    """Yield the result of the work on each part, in order; None of one that the caller is to work on.
+
+    It ends early if the work fails: then no process is to work on what is left.
 
     Args:
         stored: The file, open in this process, as what reports progress has wrapped it.
@@ -104,14 +123,17 @@ def in_parts(
 
     jobs = [Job(part.filename, part=part) for part in parts]
     count = min(processes, len(jobs))
+    progress = _Progress(stored)
     outcomes = run_in_order(
-        jobs, _Checked(work), _Progress(stored), processes=count, ahead=AHEAD * count, folder=folder
+        jobs, _Checked(work), progress, processes=count, ahead=AHEAD * count, folder=folder
     )
     with closing(outcomes):
-        for outcome in outcomes:
-            if outcome.status is not Status.DONE:
+        for part, outcome in zip(parts, outcomes, strict=False):
+            if outcome.status not in (Status.DONE, Status.PROBLEMS):
                 return
-            yield cast("_Result", outcome.result)
+            yield cast("_Result", outcome.result) if outcome.status is Status.DONE else None
+            # Of a part that was not read to its end, the caller has read the rest.
+            progress.reach(part.stop)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +150,15 @@ class _Checked:
             # Of one process each kind of warning comes once, and with the first record of its kind.
             warnings.simplefilter("always", FormatWarning)
             _refuse_changed(source, part)
-            result = self.work(part, source, os.path.join(context.folder or "", str(part.start)))
+            spool = os.path.join(context.folder or "", str(part.start))
+            result = self.work(part, source, spool)
         with closing(open_source(job.source)) as source:
             _refuse_changed(source, part)
-        return Status.PROBLEMS if told or result is None else Status.DONE, result
+        is_well = result is not None and not told
+        if not is_well:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(spool)
+        return Status.DONE if is_well else Status.PROBLEMS, result
 
 
 def _refuse_changed(source: RangeSource, part: Split) -> None:
@@ -144,7 +171,12 @@ class _Progress(Report):
 
     def __init__(self, source: RangeSource) -> None:
         self._on_read = source.on_read if isinstance(source, SourceWrapper) else lambda *_: None
+        self._end = source.size or 0
         self._size = 0
+
+    def reach(self, offset: int | None) -> None:
+        """Note that the source was read up to there, or to its end."""
+        self._on_read(0, self._end if offset is None else offset)
 
     @override
     def on_event(self, job: Job, event: object) -> None:

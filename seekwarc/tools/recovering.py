@@ -3,6 +3,9 @@
 The file is read once, by `examine`. A record is written into the new file as it is read, and rolled back
 there if it turns out to be damaged. The damaged file itself is never written to.
 
+Other processes save the sound parts of a large file. A damaged part is saved here, where the whole file can
+be searched for the next record, up to a record that another part begins with.
+
 With `partial`, a damaged record is read a second time, frame by frame. If its frames are known, as those of a
 large record in a .warc.zst are, the damaged ones are filled with zero bytes, so that all others keep their
 positions; otherwise, everything before the damage becomes a shorter record. Either has WARC-Truncated, and
@@ -12,9 +15,10 @@ the first one names its gaps in X-Missing-Bytes.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
-from typing import BinaryIO, Final, Unpack, cast
+from typing import BinaryIO, Final, NamedTuple, Unpack, cast
 
 from seekwarc.errors import FormatError, NotFoundError, SourceError, TruncatedError
 from seekwarc.format.arc import ArcHeader
@@ -29,12 +33,15 @@ from seekwarc.read.filled import filled_body
 from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.read.record import Record
 from seekwarc.read.search import RecordSearch
+from seekwarc.scale.split import Split
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
-from seekwarc.storage.source import RangeReadable
+from seekwarc.storage.source import RangeReadable, RangeSource
 from seekwarc.tools.arc import warc_header, warc_record
-from seekwarc.tools.examine import Damage, Intact, examine
+from seekwarc.tools.examine import Damage, Intact, Known, examine
+from seekwarc.tools.parts import cut, each_part
 from seekwarc.tools.progress import Progress, no_progress
+from seekwarc.tools.sinks import CopyPart, PartFile, PartSink, PartsWriter
 from seekwarc.write.block_reader import BlockSource, ReadableStream, as_stream
 from seekwarc.write.files import Existing, refuse_same_file
 from seekwarc.write.forms import compression_of
@@ -128,6 +135,7 @@ def recover(
     source_dictionary: Dictionary | None = None,
     limits: ReadLimits | None = None,
     on_progress: Progress = no_progress,
+    processes: int = 1,
     **options: Unpack[RecordOptions],
 ) -> Recovery:
     """Write all intact records of a damaged file into a new .warc.zst.
@@ -145,6 +153,7 @@ def recover(
         source_dictionary: The dictionary of the file, if its own copy is damaged.
         limits: Limits of reading; see `Reader`.
         on_progress: Wraps each source that is read, to report progress.
+        processes: How many processes may work on parts of a large local file; see `index`.
         **options: Options of the `Writer`.
 
     Raises:
@@ -159,99 +168,190 @@ def recover(
             "a pipe cannot be searched for records; store it in a file first", source=stored.name
         )
     refuse_same_file(stored.name, target)
-    file = ArchiveFile(
-        Fetcher(on_progress(stored, "recovering")),
-        ReadOptions.of(**limits or {}),
-        dictionary=source_dictionary,
-    )
+    limits = limits or {}
+    shown = on_progress(stored, "recovering")
+    file = ArchiveFile(Fetcher(shown), ReadOptions.of(**limits), dictionary=source_dictionary)
+    # Each record gets a frame of its own.
+    file.silence("shared")
     try:
         output = open_output(target, existing=existing)
         try:
-            return _Saver(file, partial=partial).save(output, options)
+            compression, begin, losses = _find_first(file)
+            settings: RecordOptions = {**options}
+            form = options.get("compression") or compression_of(output.name)
+            if compression == "zst":
+                dictionary, damage = _dictionary_of(file, begin)
+                losses += damage
+                if form == "zst":
+                    settings.setdefault("dictionary", dictionary)
+            with PartsWriter(output, on_error="discard", **settings) as writer:
+                saver = _Saver(file, compression, writer, losses, partial=partial)
+                parts = cut(stored.name, processes, dictionary=source_dictionary, **limits)
+                place: int | None = begin
+                # What is written here alone is shown to `dedup`.
+                if parts and parts[0].identity == stored.version and options.get("dedup") is None:
+                    work = RecoverPart(form, writer.options, limits, processes, source_dictionary)
+                    results = each_part(shown, parts, work, processes, output.spool_directory)
+                    with closing(results):
+                        place = saver.save_parts(parts, results, begin)
+                if place is not None:
+                    saver.save(place)
+                if not saver.result.records and not saver.result.truncated:
+                    raise NotFoundError("no record in it is intact", source=file.name)
         except BaseException:
             output.abort()
             raise
+        return saver.result
     finally:
         file.close()
 
 
-class _Saver:
-    def __init__(self, file: ArchiveFile, *, partial: bool) -> None:
-        self._file = file
-        self._partial = partial
-        self._result = Recovery(file.name)
+def _find_first(file: ArchiveFile) -> tuple[Compression, int, list[Loss]]:
+    """Return the compression of a file, where its first record is, and the loss of the bytes before it."""
+    try:
+        return file.detect(Window(file.source), 0), 0, []
+    except FormatError as error:
+        size = file.source.size or 0
+        begin, compression = min((RecordSearch(file, it).next_after(0, None), it) for it in COMPRESSIONS)
+        if begin == size:
+            raise NotFoundError("no record in it is intact", source=file.name) from error
+        return compression, begin, [Loss(0, begin, error.message, None)]
 
-    def save(self, target: Output, options: RecordOptions) -> Recovery:
-        file, result = self._file, self._result
-        compression, begin = self._find_first()
-        dictionary = None
-        if compression == "zst":
-            try:
-                dictionary = file.decoder.dictionary
-            except FormatError as error:
-                text = f"{error.message}; give the dictionary, if another file has it"
-                result.losses.append(Loss(0, begin, text, None))
-        settings: RecordOptions = {**options}
-        if compression_of(target.name) == "zst":
-            settings.setdefault("dictionary", dictionary)
-        with Writer(target, on_error="discard", **settings) as writer:
-            for stretch in examine(file, compression, lambda *it: self._copy(writer, *it), begin=begin):
-                if isinstance(stretch, Intact):
-                    result.records += 1
-                else:
-                    self._lose(writer, compression, stretch)
-            if not result.records and not result.truncated:
-                raise NotFoundError("no record in it is intact", source=file.name)
-        return result
 
-    def _find_first(self) -> tuple[Compression, int]:
-        """Return the compression of the file, and where its first record is; bytes before it are lost."""
-        file = self._file
+def _dictionary_of(file: ArchiveFile, begin: int) -> tuple[Dictionary | None, list[Loss]]:
+    try:
+        return file.decoder.dictionary, []
+    except FormatError as error:
+        text = f"{error.message}; give the dictionary, if another file has it"
+        return None, [Loss(0, begin, text, None)]
+
+
+class SavedPart(NamedTuple):
+    """A part of the new file, and the records in it that are suspect."""
+
+    file: PartFile
+    suspect: list[tuple[int, str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class RecoverPart(CopyPart):
+    """Saves a part of a file; see `tools.parts.PartWork`."""
+
+    def __call__(self, part: Split, source: RangeSource, spool: str) -> SavedPart | None:
+        """Write the part into the spool; return None if it is damaged."""
+        suspect: list[tuple[int, str | None]] = []
         try:
-            return file.detect(Window(file.source), 0), 0
-        except FormatError as error:
-            size = file.source.size or 0
-            begin, compression = min((RecordSearch(file, it).next_after(0, None), it) for it in COMPRESSIONS)
-            if begin == size:
-                raise NotFoundError("no record in it is intact", source=file.name) from error
-            self._result.losses.append(Loss(0, begin, error.message, None))
-            return compression, begin
+            with self.records(source, part) as records, closing(self.sink(spool, part)) as sink:
+                for record in records:
+                    suspect += _copy(record, records.finish, sink)
+                return SavedPart(sink.finish(), suspect)
+        except FormatError:
+            return None
 
-    def _copy(self, writer: Writer, record: Record, finish: Callable[[], None]) -> None:
-        def trailer() -> bytes:
-            # Called before the record is complete: if its last frame is damaged, it is rolled back.
-            finish()
-            return RECORD_END
 
-        if isinstance(record.header, ArcHeader):
-            header, spool = warc_record(record)
-            with spool:
-                writer.write_raw(header, spool, trailer=trailer)
-            return
-        with record.block.open() as block:
-            # A malformed digest says nothing about the record; `verify` reports it.
-            digest = record.block_digest
-            hasher = digest.hasher() if digest is not None else None
-            reader = _Digested(cast("BinaryIO", block), hasher)
-            writer.write_raw(record.header, reader, trailer=trailer)
-        if digest is not None and hasher is not None and hasher.digest() != digest.raw:
-            self._result.suspect.append((record.offset, record.id))
+def _copy(
+    record: Record, finish: Callable[[], None], sink: PartSink | Writer
+) -> list[tuple[int, str | None]]:
+    """Copy a record; return its offset and ID if its block digest is wrong."""
 
-    def _lose(self, writer: Writer, compression: Compression, damage: Damage) -> None:
+    def trailer() -> bytes:
+        # Called before the record is complete: if its last frame is damaged, it is rolled back.
+        finish()
+        return RECORD_END
+
+    if isinstance(record.header, ArcHeader):
+        header, spool = warc_record(record)
+        with spool:
+            sink.write_raw(header, spool, trailer=trailer)
+        return []
+    with record.block.open() as block:
+        # A malformed digest says nothing about the record; `verify` reports it.
+        digest = record.block_digest
+        hasher = digest.hasher() if digest is not None else None
+        reader = _Digested(cast("BinaryIO", block), hasher)
+        sink.write_raw(record.header, reader, trailer=trailer)
+    is_wrong = digest is not None and hasher is not None and hasher.digest() != digest.raw
+    return [(record.offset, record.id)] if is_wrong else []
+
+
+class _PartReachedError(Exception):
+    """A record begins where a part does, which may have been saved already."""
+
+    def __init__(self, offset: int) -> None:
+        self.offset = offset
+
+
+class _Saver:
+    def __init__(
+        self,
+        file: ArchiveFile,
+        compression: Compression,
+        writer: PartsWriter,
+        losses: list[Loss],
+        *,
+        partial: bool,
+    ) -> None:
+        self._file = file
+        self._compression: Compression = compression
+        self._writer = writer
+        self._partial = partial
+        self._known = Known(file, compression)
+        self.result = Recovery(file.name, losses=losses)
+
+    def save_parts(
+        self, parts: Sequence[Split], results: Iterator[SavedPart | None], begin: int
+    ) -> int | None:
+        """Save as many parts as there are results; return where the rest begins, if any is left."""
+        starts = {part.start for part in parts}
+        result = self.result
+        place: int | None = begin
+        for part, found in zip(parts, results, strict=False):
+            # Other parts begin in what was saved, or lost, with an earlier one.
+            is_next = place is not None and part.start in (0, place)
+            # The first record of the new file may be in other frames than all others.
+            fits = not part.start or result.records or result.truncated
+            if found is not None and is_next and fits:
+                self._writer.add_part(found.file)
+                result.records += found.file.records
+                result.suspect += found.suspect
+                place = part.stop
+            elif is_next and place is not None:
+                place = self.save(place, starts)
+            if found is not None:
+                os.unlink(found.file.path)
+        return place
+
+    def save(self, begin: int, starts: Container[int] = ()) -> int | None:
+        """Save what is in the file from there on, to its end or to a record at one of these offsets."""
+
+        def copy(record: Record, finish: Callable[[], None]) -> None:
+            if record.offset in starts and record.offset > begin and not record.skip:
+                raise _PartReachedError(record.offset)
+            self.result.suspect += _copy(record, finish, self._writer)
+
+        try:
+            for stretch in examine(self._file, self._compression, copy, begin=begin, known=self._known):
+                if isinstance(stretch, Intact):
+                    self.result.records += 1
+                else:
+                    self._lose(stretch)
+        except _PartReachedError as reached:
+            return reached.offset
+        return None
+
+    def _lose(self, damage: Damage) -> None:
         header = damage.header
         uri = header.uri("WARC-Target-URI") if header is not None else None
         loss = Loss(damage.offset, damage.end, damage.error.message, uri)
         if self._partial and header is not None:
-            kept = self._keep_filled(writer, damage, header) or self._keep_beginning(
-                writer, compression, damage.offset, header
-            )
+            kept = self._keep_filled(damage, header) or self._keep_beginning(damage.offset, header)
             if kept is not None:
                 size, gaps = kept
                 missing = header.content_length - size
                 loss = replace(loss, kept=size, missing=missing, gaps=tuple(gaps))
-        self._result.losses.append(loss)
+        self.result.losses.append(loss)
 
-    def _keep_filled(self, writer: Writer, damage: Damage, header: RecordHeader) -> _Kept | None:
+    def _keep_filled(self, damage: Damage, header: RecordHeader) -> _Kept | None:
         """Write a record with its gaps filled; return what was kept of its block, if it has some."""
         body = filled_body(self._file, damage.offset, damage.size)
         # What was found after the damage is not saved twice.
@@ -268,24 +368,21 @@ class _Saver:
             length = gaps.pop()[0]
         if not gaps:
             return None
-        self._write_part(writer, header, length, record.block.open(), gaps)
+        self._write_part(header, length, record.block.open(), gaps)
         return length - sum(stop - start for start, stop in gaps), gaps
 
-    def _keep_beginning(
-        self, writer: Writer, compression: Compression, offset: int, header: RecordHeader
-    ) -> _Kept | None:
-        intact = sum(map(len, _intact_content(self._file, compression, offset)))
+    def _keep_beginning(self, offset: int, header: RecordHeader) -> _Kept | None:
+        intact = sum(map(len, _intact_content(self._file, self._compression, offset)))
         length = min(intact - len(header.raw), header.content_length)
         if length <= 0:
             return None
-        content = BlockSource(as_stream(_intact_content(self._file, compression, offset)), None)
+        content = BlockSource(as_stream(_intact_content(self._file, self._compression, offset)), None)
         content.read(len(header.raw))
-        self._write_part(writer, header, length, content, [])
+        self._write_part(header, length, content, [])
         return length, []
 
     def _write_part(
         self,
-        writer: Writer,
         header: RecordHeader,
         length: int,
         block: ReadableStream,
@@ -301,8 +398,8 @@ class _Saver:
             fields.append((MISSING, ", ".join([*([before] if before is not None else []), *ranges])))
         header = warc_header(header) if isinstance(header, ArcHeader) else header
         edited = edit_header(header, (*(name for name, _ in fields), "WARC-Block-Digest"), fields)
-        writer.write_raw(edited, block, trailer=RECORD_END)
-        self._result.truncated += 1
+        self._writer.write_raw(edited, block, trailer=RECORD_END)
+        self.result.truncated += 1
 
 
 def _readable(record: Record) -> int:

@@ -8,10 +8,10 @@ smaller.
 from __future__ import annotations
 
 import zlib
-from array import array
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
-from typing import Final
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from seekwarc.errors import FormatError
 from seekwarc.format.warc import RECORD_END, RecordHeader, parse_record_header
@@ -22,20 +22,33 @@ from seekwarc.frames.encoder import OrderedWork
 from seekwarc.frames.pieces import Compression, Piece, pieces_from
 from seekwarc.options import check_range
 from seekwarc.read.archive_file import ArchiveFile
-from seekwarc.read.options import ReadOptions
+from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.read.record import Record
 from seekwarc.read.sequential import StreamedRecords
+from seekwarc.scale.split import Split
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.source import RangeSource
+from seekwarc.system import default_threads
 from seekwarc.tools.arc import RecordSink, warc_content
+from seekwarc.tools.parts import PartSource
 from seekwarc.write.assembly import RecordAssembly
 from seekwarc.write.block_reader import BlockSource, ReadableStream
-from seekwarc.write.file_layout import ExistingFile
+from seekwarc.write.file_layout import Entries, ExistingFile, LayoutPart
 from seekwarc.write.forms import Form, form_of
 from seekwarc.write.options import WriteOptions
-from seekwarc.write.output import Output
+from seekwarc.write.output import FileObjectOutput, Output
+from seekwarc.write.writer import Writer
 
-__all__ = ["PartSink", "StreamSink", "content_of", "copy_records", "zst_form"]
+__all__ = [
+    "CopyPart",
+    "PartFile",
+    "PartSink",
+    "PartsWriter",
+    "StreamSink",
+    "content_of",
+    "copy_records",
+    "form_with",
+]
 
 STEP: Final = 256 << 10
 GZIP_WINDOW: Final = 31
@@ -49,10 +62,10 @@ class _Unchanged:
         return b""
 
 
-def zst_form(options: WriteOptions) -> Form:
-    """Return how a .warc.zst stores records."""
+def form_with(compression: Compression, options: WriteOptions) -> Form:
+    """Return how a file of that compression stores records."""
     given = options.dictionary
-    return form_of("zst", options, Dictionary(given) if isinstance(given, bytes) else given)
+    return form_of(compression, options, Dictionary(given) if isinstance(given, bytes) else given)
 
 
 def content_of(
@@ -89,14 +102,33 @@ def copy_records(
     return count
 
 
-class PartSink:
-    """Writes the records of a part of a .warc.zst, without the dictionary and the table at its ends."""
+class PartFile(NamedTuple):
+    """Records in a file of their own, which is a part of a larger one."""
 
-    def __init__(self, output: Output, options: WriteOptions, threads: int, *, is_first: bool) -> None:
+    path: str
+    records: int
+    entries: Entries | None = None
+    """Of the frames that the table at the end of the larger file lists."""
+    covered: bool = False
+    """See `LayoutPart`."""
+
+    def pour(self, assembly: RecordAssembly) -> None:
+        """Append it to a file of the same form."""
+        assert self.entries is not None
+        with open(self.path, "rb") as stored:
+            assembly.add_part(LayoutPart(stored, self.entries, self.covered), self.records)
+
+
+class PartSink:
+    """Writes the records of a part of a file, without the dictionary and the table at its ends."""
+
+    def __init__(self, path: str, form: Form, threads: int, *, is_first: bool) -> None:
+        self._path = path
+        self._file = open(path, "xb")  # noqa: SIM115 - closed by `close`
         self._work = OrderedWork(threads)
         # The first record of a file may be in other frames than all others.
-        before = None if is_first else ExistingFile(options.tables or "large", None)
-        self._assembly = RecordAssembly(zst_form(options), self._work, output, before)
+        before = None if is_first else ExistingFile(form.tables, None)
+        self._assembly = RecordAssembly(form, self._work, FileObjectOutput(self._file), before)
 
     def write_raw(
         self,
@@ -108,14 +140,58 @@ class PartSink:
         """See `Writer.write_raw`."""
         self._assembly.add(header, BlockSource(block, header.content_length), trailer)
 
-    def frames(self) -> Sequence[array[int]]:
-        """Finish the part; return what the table of the file lists: sizes and checksums of all frames."""
+    def finish(self) -> PartFile:
+        """Finish the part."""
         self._assembly.flush()
-        return self._assembly.layout.entries
+        layout = self._assembly.layout
+        return PartFile(self._path, self._assembly.added, layout.entries, covered=layout.covered)
 
     def close(self) -> None:
         """Stop the threads."""
         self._work.close()
+        self._file.close()
+
+
+@dataclass(frozen=True, slots=True)
+class CopyPart:
+    """What is shared by work that copies parts of a file into spools; see `tools.parts.PartWork`."""
+
+    compression: Compression
+    """Of the new file."""
+    options: WriteOptions
+    limits: ReadLimits
+    processes: int
+    source_dictionary: Dictionary | None = None
+
+    @contextmanager
+    def records(
+        self, source: RangeSource, part: Split, tap: Callable[[bytes], object] | None = None
+    ) -> Iterator[StreamedRecords]:
+        """Open the records of a part of a source."""
+        stored, options = Fetcher(PartSource(source, part)), ReadOptions.of(**self.limits)
+        with closing(ArchiveFile(stored, options, dictionary=self.source_dictionary)) as file:
+            file.silence("shared")
+            window, compression = file.begin()
+            yield StreamedRecords(file, window, part.start, compression, tap)
+
+    def sink(self, spool: str, part: Split) -> PartSink:
+        """Return what writes the part into a spool."""
+        threads = max(1, (self.options.threads or default_threads()) // self.processes)
+        return PartSink(spool, form_with(self.compression, self.options), threads, is_first=not part.start)
+
+
+class PartsWriter(Writer):
+    """A writer of one file, which takes parts of it, too."""
+
+    @property
+    def options(self) -> WriteOptions:
+        """The options of the parts, too."""
+        return self._options
+
+    def add_part(self, part: PartFile) -> None:
+        """Append what a `PartSink` with the same options has written."""
+        with self._lock:
+            part.pour(self._files.current.assembly)
 
 
 class StreamSink:

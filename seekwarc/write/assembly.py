@@ -33,7 +33,7 @@ from seekwarc.format.seektable import built_table_size
 from seekwarc.format.warc import RECORD_END, RecordHeader
 from seekwarc.frames.encoder import MAX_FRAME_SIZE, EncodedFrame, OrderedWork
 from seekwarc.write.block_reader import BlockSource, Trailer
-from seekwarc.write.file_layout import ExistingFile, TableMode
+from seekwarc.write.file_layout import ExistingFile, LayoutPart, TableMode
 from seekwarc.write.forms import Form
 from seekwarc.write.header import LateHeader
 from seekwarc.write.output import Output
@@ -198,6 +198,12 @@ class RecordAssembly:
         return self._all_or_nothing(
             header, lambda written: self.layout.once(next(self._steps), partial(emit, written))
         )
+
+    def add_part(self, part: LayoutPart, records: int) -> None:
+        """Add records that another assembly has written."""
+        self.flush()
+        self.layout.once(next(self._steps), lambda: self.layout.add_part(part))
+        self.records += records
 
     def flush(self) -> None:
         """Wait until every record so far is compressed and in the output."""

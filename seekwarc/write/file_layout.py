@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import BinaryIO, Final, Literal, NamedTuple, TypeAlias
 
 from seekwarc.compiling import override
 from seekwarc.errors import SeekWarcError
@@ -20,7 +20,16 @@ from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import EncodedFrame
 from seekwarc.write.output import FileOutput, Output
 
-__all__ = ["CHECKSUM_OF_NOTHING", "Entry", "ExistingFile", "FileLayout", "MemberLayout", "TableMode"]
+__all__ = [
+    "CHECKSUM_OF_NOTHING",
+    "Entries",
+    "Entry",
+    "ExistingFile",
+    "FileLayout",
+    "LayoutPart",
+    "MemberLayout",
+    "TableMode",
+]
 
 TableMode = Literal["large", "every", "none"]
 """Which seek tables are written: "large", of records with several frames and of the whole file; "every", of
@@ -29,7 +38,11 @@ each record; or "none"."""
 Entry: TypeAlias = tuple[int, int, int]
 """What tables list of a frame: its compressed size, content size and checksum."""
 
+Entries: TypeAlias = "tuple[array[int], array[int], array[int]]"
+"""Stored size, content size and checksum of each frame."""
+
 CHECKSUM_OF_NOTHING: Final = content_checksum(b"")
+STEP: Final = 1 << 20
 
 
 @dataclass(slots=True)
@@ -47,6 +60,15 @@ class ExistingFile:
     """Compressed size of each frame, as the file's table lists it; so the next two."""
     contents: array[int] = field(default_factory=lambda: array("I"))
     checksums: array[int] = field(default_factory=lambda: array("I"))
+
+
+class LayoutPart(NamedTuple):
+    """Whole records that a layout has written, to be appended to another one's."""
+
+    stored: BinaryIO
+    entries: Entries
+    covered: bool
+    """Whether the table of the only record lists all frames."""
 
 
 class _State(NamedTuple):
@@ -145,9 +167,14 @@ class FileLayout:
         self._dirty = False
 
     @property
-    def entries(self) -> tuple[array[int], array[int], array[int]]:
-        """Stored size, content size and checksum of each frame, as the table of the file lists them."""
+    def entries(self) -> Entries:
+        """What the table of the file lists of each frame."""
         return self._stored, self._contents, self._checksums
+
+    @property
+    def covered(self) -> bool:
+        """Whether the table of the only record lists all frames."""
+        return self._covered
 
     @property
     def size(self) -> int:
@@ -175,6 +202,16 @@ class FileLayout:
     def pour(self, data: bytes) -> None:
         """Append bytes of frames, which `note` then lists."""
         self._output.write(data)
+
+    def add_part(self, part: LayoutPart) -> None:
+        """Append whole records that another layout has written, and list their frames."""
+        # Tables tell no offset, but that of a first record covers the file.
+        self._covered = part.covered and self.offset == self._begin
+        while data := part.stored.read(STEP):
+            self._output.write(data)
+            self.offset += len(data)
+        for entries, further in zip(self.entries, part.entries, strict=True):
+            entries.extend(further)
 
     def note(self, entries: Sequence[Entry]) -> None:
         """List frames that were appended to the output."""

@@ -29,8 +29,10 @@ class Parts:
     def __init__(self) -> None:
         self.done = 0
         self.failed = 0
+        self.starts: list[int] = []
 
     def run(self, jobs: Sequence[Job], work: Work, report: Report, **_: Any) -> Iterator[Outcome]:
+        self.starts = [job.part.start for job in jobs if job.part is not None]
         with tempfile.TemporaryDirectory() as folder:
             for job in jobs:
                 shown = counting(job.source, report.on_progress, job.part)
@@ -144,6 +146,33 @@ def converted(path: Path, processes: int, to: str = "zst", **options: Any) -> li
     data = target.read_bytes()
     target.unlink()
     return [done, data, [str(it.message) for it in told]]
+
+
+def recovered(path: Path, processes: int, to: str = "zst", **options: Any) -> list[object]:
+    """Return all that comes of recovering a file."""
+    target = path.with_name(f"{processes}.warc.{to}")
+    read: list[int] = []
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found: list[object] = [read, told]
+        try:
+            found.append(
+                tools.recover(
+                    path,
+                    target,
+                    processes=processes,
+                    on_progress=counting(str(path), read.append),
+                    **options,
+                )
+            )
+        except SeekWarcError as error:
+            found += [type(error), str(error), target.exists()]
+    assert [it.name for it in path.parent.iterdir() if it.name.startswith(".")] == []
+    found[:2] = sum(read), [str(it.message) for it in told]
+    if target.exists():
+        found.append(target.read_bytes())
+        target.unlink()
+    return found
 
 
 def verified(path: Path, processes: int) -> list[object]:

@@ -13,7 +13,8 @@ from seekwarc.storage.source import RangeSource
 from seekwarc.tools import converting
 from seekwarc.tools import parts as parts_of_files
 from seekwarc.tools.convert_parts import Converted, ConvertPart
-from seekwarc.write.file_layout import FileLayout
+from seekwarc.tools.sinks import PartFile
+from seekwarc.write.assembly import RecordAssembly
 from tests.support.parts import Parts, archive, converted, small_parts
 from tests.support.writing import small_dictionary
 
@@ -45,8 +46,15 @@ def test_other_forms_are_made_in_parts(tmp_path, parts, to) -> None:
 def test_a_part_that_was_written_wrong_is_found(tmp_path, parts, monkeypatch) -> None:
     path = tmp_path / "a.warc"
     path.write_bytes(archive("gz"))
-    pour = FileLayout.pour
-    monkeypatch.setattr(FileLayout, "pour", lambda self, data: pour(self, data[:-9] + b"x" + data[-8:]))
+    pour = PartFile.pour
+
+    def poured(part: PartFile, assembly: RecordAssembly) -> None:
+        with open(part.path, "r+b") as spool:
+            spool.seek(-9, os.SEEK_END)
+            spool.write(b"x")
+        pour(part, assembly)
+
+    monkeypatch.setattr(PartFile, "pour", poured)
     kind, told, there, _ = converted(path, 3)
     assert kind is ChecksumError
     assert "cannot be read back" in told

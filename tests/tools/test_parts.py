@@ -24,6 +24,7 @@ from tests.support.parts import (
     damaged,
     indexed,
     pairs,
+    recovered,
     shared,
     small_parts,
     verified,
@@ -39,6 +40,7 @@ MAKERS: dict[str, Callable[[Path, int], list[object]]] = {
     "index": indexed,
     "convert": converted,
     "verify": verified,
+    "recover": recovered,
 }
 
 
