@@ -227,15 +227,19 @@ def raw_frames(contents: Sequence[Buffer], checksums: Sequence[int], dictionary_
     return frames
 
 
-def raw_block_headers(frame: FrameHeader, content_size: int, frame_size: int) -> array[int]:
+def raw_block_headers(frame: FrameHeader, content_size: int, frame_sizes: range, first: int) -> array[int]:
     """Return the block headers of a frame in which each block is raw, and as large as it may be.
 
-    None of them if a frame of that size has others. If it may have just these, the sizes do not prove it:
-    others can add up to the same.
+    None of them if a frame of these sizes, or with that first header, has others. If it may have just these,
+    that proves nothing: others can add up to the same.
     """
     count = -(-content_size // frame.block_size)
     rest = content_size - (count - 1) * frame.block_size
-    if frame_size != frame.size + count * BLOCK_HEADER_SIZE + content_size + 4 * frame.has_checksum:
+    is_one = first == (frame.block_size << 3 if count > 1 else rest << 3 | 1)
+    if (
+        not is_one
+        or frame.size + count * BLOCK_HEADER_SIZE + content_size + 4 * frame.has_checksum not in frame_sizes
+    ):
         return array("I")
     return array("I", [frame.block_size << 3]) * (count - 1) + array("I", [rest << 3 | 1])
 

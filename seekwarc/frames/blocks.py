@@ -174,8 +174,14 @@ class BlockRange:
         return True
 
     def _probes(self) -> range:
+        numbers, stored = self._numbers, self._blocks.stored
+        number = numbers[0]
         # Where a frame's first block is, is known.
-        number = self._numbers[1 if len(self._numbers) > 1 else 0]
+        if number and len(numbers) == 2:
+            begin, end = self._parts[0].start, self._parts[-1].stop
+            if begin - stored[number] < stored[number + 2] - end:
+                return numbers
+        number = numbers[1 if len(numbers) > 1 else 0]
         return range(number, min(number + 2, len(self._blocks.headers)) if number else 1)
 
     def plan(self, start: int, stop: int) -> ReadPlan:  # noqa: ARG002

@@ -121,19 +121,23 @@ class ArchiveFile:
         """On remote sources, prefetch a record's head, its table and the dictionary in one round trip."""
         if not self.source.policy.is_far:
             return
-        wanted = [] if self._opened else [(0, FILE_HEAD_AFAR)]
+        is_short = length is not None and length <= ONE_READ
+        wanted = []
+        if not self._opened and (is_short or table is not TableTrust.SCANNED):
+            # A large record that others wrote may be read without the dictionary.
+            wanted.append((0, FILE_HEAD_AFAR))
+            self._opened = True
         with_tables = self._compression in (None, "zst")
-        if length is not None and length <= ONE_READ:
+        if length is not None and is_short:
             wanted.append((offset, offset + length))
         else:
-            wanted.append((offset, offset + RECORD_HEAD))
+            wanted.append((offset, offset + (RECORD_HEAD if offset else FILE_HEAD)))
             if isinstance(table, TableReference):
                 if table.size <= self.max_table_size:
                     wanted.append((table.offset, table.offset + table.size))
             elif table is TableTrust.CLAIMED and length is not None and with_tables:
                 tail = min(own_table_tail(length), self.max_table_size)
                 wanted.append((offset + length - tail, offset + length))
-        self._opened = True
         is_claimed = table is TableTrust.CLAIMED
         at_end = length is None and is_claimed and with_tables and self._tables is None
         self.source.prefetch(wanted, end=at_end)

@@ -31,6 +31,7 @@ STORED_PER_TABLE_BYTE: Final = (128 << 10) // 12
 """Stored bytes for each byte of the table, in a record that does not compress."""
 TABLE_OVERHEAD: Final = 17
 NEXT_TAIL: Final = 4 << 10
+OWN_TAIL: Final = 32 << 10
 MAX_LINKS: Final = 1000
 """How far the chain is followed; what lies before is found by scanning."""
 
@@ -65,7 +66,7 @@ def own_table_tail(length: int) -> int:
     """Return how many bytes to read at the end of a record of `length` stored bytes to have its table."""
     # If little data has a long table, it compressed very well, and the table is a large share of it.
     share = length // STORED_PER_TABLE_BYTE if length > LITTLE_DATA else length // 3
-    return min(max(TAIL, share + TABLE_OVERHEAD), length)
+    return min(max(OWN_TAIL, share + TABLE_OVERHEAD), length)
 
 
 def read_table_before(

@@ -28,6 +28,7 @@ from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.seektable import SeekTable, TableChoice, TableReference, TableTrust
 from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_END
 from seekwarc.format.zstd import (
+    BLOCK_HEADER_SIZE,
     COMPRESSED_BLOCK,
     MAX_FRAME_HEADER_SIZE,
     FrameHeader,
@@ -248,7 +249,14 @@ class ZstdBody(RecordBody):
         headers = array("I")
         if is_far:
             # A request for each block would take longer than reading all of them.
-            headers = raw_block_headers(frame, size, self._length) if self._length else headers
+            # The first one is at hand, and tells a film from text.
+            place = self.offset + frame.size
+            first = file.source.read(place, place + BLOCK_HEADER_SIZE)
+            if self._length or frame.content_size:
+                least, most = self._length or 0, self._length or (file.source.size or 0) - self.offset
+                headers = raw_block_headers(
+                    frame, size, range(least, most + 1), int.from_bytes(first, "little")
+                )
         else:
             try:
                 headers, end = scan_blocks(file.source, self.offset, frame)

@@ -257,10 +257,14 @@ def test_sizes_tell_that_all_blocks_are_raw(size: int) -> None:
     frame = zstd_frame(noise(size))
     header = parse_frame_header(frame)
     headers, _ = scan_blocks(Fetcher(RecordingSource(frame)), 0, header)
-    assert raw_block_headers(header, size, len(frame)) == headers
-    for other in (len(frame) - 1, len(frame) + 3):
-        assert not raw_block_headers(header, size, other)
-    assert not raw_block_headers(header, size + 1, len(frame))
+    exact = range(len(frame), len(frame) + 1)
+    assert raw_block_headers(header, size, exact, headers[0]) == headers
+    assert raw_block_headers(header, size, range(len(frame) + 1), headers[0]) == headers
+    for other in (range(len(frame)), range(len(frame) + 3, len(frame) + 4)):
+        assert not raw_block_headers(header, size, other, headers[0])
+    assert not raw_block_headers(header, size + 1, exact, headers[0])
+    assert not raw_block_headers(header, size, exact, headers[0] ^ 2)
+    assert not raw_block_headers(header, 1 << 60, range(len(frame) + 1), headers[0])
 
 
 def test_headers_of_very_many_blocks_are_not_kept() -> None:

@@ -162,6 +162,36 @@ def test_afar_a_range_is_one_request() -> None:
             source.forget()
 
 
+@pytest.mark.parametrize("before", [0, 3])
+def test_afar_the_first_range_of_what_has_no_tables_takes_two_requests(before: int) -> None:
+    file = Foreign()
+    for _ in range(before):
+        file.record(noise(90_000))
+    put = file.record(film(), level=1).record(b"after").records[before]
+    data = file.bytes()
+    # In one block, and where two meet.
+    for shift, length in zip((5, -100, -20_000, -45_000), [put.length, None] * 2, strict=True):
+        place = 71 * BLOCK + shift
+        source = RemoteFake(data)
+        with seekwarc.open(source) as archive:
+            # As an index says that was made of the file.
+            record = archive.record_at(put.offset, length, table=seekwarc.TableTrust.SCANNED)
+            assert record.block.pread(place, 65_536) == film()[place : place + 65_536]
+            assert record.seek_table_status is TableStatus.BLOCKS
+        assert len(source.requests) == 2
+        assert sum(stop - start for start, stop in source.requests) <= 200 << 10
+
+
+@pytest.mark.parametrize("content_size", [True, False])
+def test_afar_without_a_length_a_film_that_does_not_begin_as_one_is_decompressed(content_size: bool) -> None:
+    data = TEXT + film()[len(TEXT) :]
+    file = Foreign().record(data, level=1, content_size=content_size)
+    with seekwarc.open(RemoteFake(file.bytes())) as archive:
+        record = archive.record_at(0)
+        assert record.seek_table_status is TableStatus.STREAM
+        assert record.block.pread(PLACES[0], 100) == data[PLACES[0] :][:100]
+
+
 # Of the same size as one of full blocks alone: two that cost three bytes more are followed by one that
 # gains them.
 DISPLACED = [*[FULL] * 20, (0, BLOCK // 2), (0, BLOCK // 2), *[FULL] * 100, (1, 7), (0, BLOCK - 7)]
