@@ -4,12 +4,15 @@ With the records that match come the warcinfo records that they name, records co
 and metadata), all segments of segmented records, and the originals of revisits, as far as FILE... hold them;
 --no-closure leaves these out. --max-size makes a series (part-00000.warc.zst and so on), no file of which is
 ever larger. Frames are copied from every .warc.zst that has the dictionary of the first file; other records
-are compressed again. A damaged record is reported and left out, and makes the exit status 1.
+are compressed again. Of an INDEX (.cdxj, .idx, .parquet) the lines are searched, and of the files that it
+names only what is copied is read; requests and metadata do not come along then. A damaged record is reported
+and left out, and makes the exit status 1.
 
 seekwarc filter crawls/ --hosts sites.txt -o sites.warc.zst
 seekwarc filter crawl.warc.zst --mime 'video/*' --min-size 1M -o films.warc.zst
 seekwarc filter crawl.warc.zst --not-hosts blocked.txt --max-size 1G -o part.warc.zst
 seekwarc filter crawls/ --status 404 --dry-run
+seekwarc filter crawl.cdxj --files https://example.org/warcs --uri '*.pdf' -o papers.warc.zst
 """
 
 from __future__ import annotations
@@ -39,10 +42,15 @@ RELATIONS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", metavar="FILE|FOLDER", nargs="+", help=".warc.zst, .warc.gz or .warc")
+    parser.add_argument(
+        "files", metavar="FILE|FOLDER|INDEX", nargs="+", help="WARC files, or indexes of them"
+    )
     add_output_arguments(parser, "OUT", "the new .warc.zst", required=False)
     add_selection_arguments(parser)
     add_list_arguments(parser)
+    parser.add_argument(
+        "--files", dest="base", metavar="DIR|URL", help="where the files are that an index names"
+    )
     add_flag(parser, "--no-closure", text="copy the records that match, and no others")
     parser.add_argument("--max-size", type=SIZE, metavar="SIZE", help="maximum size of a file, such as 1G")
     add_flag(parser, "-n", "--dry-run", text="write nothing; say what would be copied")
@@ -59,6 +67,7 @@ def run(options: argparse.Namespace) -> int:
     done = filter(
         options.files,
         options.output,
+        files=options.base,
         closure=not options.no_closure,
         max_size=options.max_size,
         dry_run=options.dry_run,

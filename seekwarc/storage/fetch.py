@@ -164,8 +164,10 @@ class Fetcher(SourceWrapper):
                     found.append((begin, data))
             self._prefetched = tuple(found)
 
-    def in_batches(self, wanted: Iterable[tuple[int, int]]) -> Iterator[int]:
+    def in_batches(self, wanted: Iterable[tuple[int, int]], *, gap: int | None = None) -> Iterator[int]:
         """Prefetch ranges, by ascending start, some at a time; a source that is near needs none of it.
+
+        `gap` is that of the source's policy unless given.
 
         Yields:
             How many more of the ranges are prefetched. They are kept until the next batch is asked for.
@@ -175,7 +177,8 @@ class Fetcher(SourceWrapper):
             return
         batch: list[tuple[int, int]] = []
         size = count = 0
-        for request in plan_requests(wanted, gap=self.policy.gap, max_size=MAX_BATCH // 2):
+        gap = self.policy.gap if gap is None else gap
+        for request in plan_requests(wanted, gap=gap, max_size=MAX_BATCH // 2):
             if batch and size + request.stop - request.start > MAX_BATCH:
                 self.prefetch(batch)
                 yield count

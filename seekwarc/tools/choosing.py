@@ -61,17 +61,20 @@ class Choice:
     lists: tuple[tuple[Callable[[Record], bool], bool], ...]
     """Tests, and the result that each must have."""
     invert: bool = False
+    has_ids: bool = False
+    """Whether there are lists of record IDs."""
 
     @classmethod
     def of(cls, *, invert: bool = False, **conditions: Any) -> Self:  # noqa: ANN401
         """Make a choice of `ChoiceConditions`; a wrong one is a TypeError or ValueError."""
         lists = []
+        has_ids = conditions.get("ids") is not None or conditions.get("not_ids") is not None
         for name, test in _LISTS.items():
             for argument in (name, f"not_{name}"):
                 target = conditions.pop(argument, None)
                 if target is not None:
                     lists.append((test(target), argument == name))
-        return cls(Selection.of(**conditions), tuple(lists), invert)
+        return cls(Selection.of(**conditions), tuple(lists), invert, has_ids)
 
     def __bool__(self) -> bool:
         return bool(self.selection or self.lists or self.invert)

@@ -72,6 +72,14 @@ class Catalogue:
             self._revisits[number] = _hash(record.refers_to_id), capture, digest
         self.kept.append(kept)
 
+    def add_place(self, offset: int, length: int) -> None:
+        """Note a kept record of which nothing but its place is known."""
+        for column, value in ((self.offsets, offset), (self.skips, 0), (self.lengths, length)):
+            column.append(value)
+        for hashes in (self._ids, self._captures, self._digests, self._infos):
+            hashes.append(NO_HASH)
+        self.kept.append(1)
+
     def end_file(self) -> None:
         """Begin the next file."""
         self.starts.append(len(self))

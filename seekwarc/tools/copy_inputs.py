@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from itertools import islice
 from typing import BinaryIO, Final, TypeAlias
 
 from seekwarc.errors import FormatError
@@ -38,6 +39,10 @@ Place: TypeAlias = tuple[int, int, int | None]
 """Where a record is: offset of its frame, content bytes before it in that, and end of the record if known."""
 PartTarget = str | os.PathLike[str] | bytes | BinaryIO | RangeReadable
 
+MAX_WHOLE: Final = 64 << 20
+"""Stored bytes of a record that are fetched at once from far away."""
+GAP: Final = 1 << 10
+"""Bytes that are not wanted, and fetched from far away to save a request."""
 OTHER_FORM: Final = "the file is not a .warc.zst"
 OTHER_DICTIONARY: Final = "the file and the new one have different dictionaries"
 A_DICTIONARY: Final = "the file has a dictionary, the new one has none"
@@ -100,7 +105,7 @@ class Part:
     def placed(
         self,
         dictionary: Dictionary | None,
-        places: Iterable[Place],
+        places: Callable[[], Iterator[Place]],
         on_progress: Progress,
         on_damage: Callable[[FormatError], object] | None,
     ) -> Generator[StoredRecord | LooseRecord, None, None]:
@@ -108,7 +113,7 @@ class Part:
 
         Args:
             dictionary: The new file's.
-            places: Offset, skip and end of each, see `PlacedRecords`.
+            places: Returns offset, skip and end of each, see `PlacedRecords`.
             on_progress: Wraps the source.
             on_damage: Called with the damage of each record that is damaged, and left out. To find that in
                 time, all is read twice. If None, damage is raised, at the latest when the new file is sealed.
@@ -116,11 +121,16 @@ class Part:
         source = Fetcher(on_progress(open_source(self.target), "copying"))
         with closing(ArchiveFile(source, self.limits)) as file:
             found, tried = (PlacedRecords(file, self.compression, self.problem(dictionary)) for _ in range(2))
-            for offset, skip, end in places:
+            is_far, left = source.policy.is_far, places()
+            wanted = ((offset, min(end or offset, offset + MAX_WHOLE)) for offset, _, end in places())
+            batches = source.in_batches(wanted, gap=GAP)
+            for offset, skip, end in (it for count in batches for it in islice(left, count)):
+                # Near, it costs nothing to read on; far away, nothing is read that is not wanted.
+                place = offset, skip, end if is_far else None
                 try:
                     if on_damage is not None:
-                        check_record(tried.at(offset, skip, end))
-                    record = found.at(offset, skip, end)
+                        check_record(tried.at(*place))
+                    record = found.at(*place)
                 except FormatError as error:
                     if on_damage is None:
                         raise

@@ -289,7 +289,7 @@ class StoredRecords:
         return self._problem(header, 0) or self._single(offset, header) or self._several(offset)
 
     def _single(self, offset: int, header: FrameHeader) -> StoredRecord | None:
-        data, index = self._window.get(offset, offset + AT_HAND)
+        data, index = self._window.reach(offset, offset + AT_HAND)
         measured = measure_frame(data, index)
         if measured is not None and measured[1] <= WHOLE_FRAME:
             frame = data[index : measured[0]]

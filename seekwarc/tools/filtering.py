@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Unpack
 
 from seekwarc.collection.entry import with_lengths
@@ -29,6 +30,7 @@ from seekwarc.tools.closure import RELATIONS, Catalogue
 from seekwarc.tools.copy_inputs import Part, Place, parts_of, settings_of
 from seekwarc.tools.copy_source import LooseRecord, StoredRecord
 from seekwarc.tools.copy_target import CopySettings, CopyTarget, Recompressed, Tally
+from seekwarc.tools.indexed import IndexedFile, chosen_lines, is_index
 from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.tools.splitting import Piece, PieceNames, Pieces, pieces_of
 from seekwarc.tools.work import hidden_folder
@@ -38,6 +40,8 @@ from seekwarc.write.opening import open_output
 
 __all__ = ["Filtering", "filter"]
 
+MAX_INFO: Final = 1 << 20
+"""Stored bytes in which a warcinfo record is expected."""
 WRONG_LENGTH: Final = (CUT_OFF, "Content-Length ")
 """How the problems begin of records whose block is not what the header says."""
 OnDamage = Callable[[FormatError], object]
@@ -84,6 +88,7 @@ def filter(  # noqa: A001 - the name of the verb
     sources: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     target: str | os.PathLike[str] | None,
     *,
+    files: str | os.PathLike[str] | None = None,
     closure: bool = True,
     max_size: int | None = None,
     dry_run: bool = False,
@@ -111,8 +116,12 @@ def filter(  # noqa: A001 - the name of the verb
     A damaged record is reported and left out; the others are copied.
 
     Args:
-        sources: Files, URLs, folders and patterns; one, or several.
+        sources: Files, URLs, folders, patterns and indexes (.cdxj, .idx, .parquet); one, or several. Of a
+            file that an index names, only what is copied is read: the lines tell which records match, the
+            originals of revisits by their digests, and the warcinfo record that begins the file. Requests
+            and metadata do not come along.
         target: The new file; may be None if `dry_run`.
+        files: Folder or URL of the files that indexes name; that of each index by default.
         closure: Bring along what belongs to the records that match.
         max_size: Maximum size of a new file in bytes. The records then become a series, named as by `split`,
             each file of which begins with its warcinfo record if `closure` is True.
@@ -144,14 +153,25 @@ def filter(  # noqa: A001 - the name of the verb
         done.damaged.append(error)
         on_damage(error)
 
-    with parts_of(names, folder, ReadOptions.of(**limits or {})) as parts:
-        catalogue = scan(parts, choice, damage, on_progress)
-        done.read, done.matched = len(catalogue), catalogue.kept.count(1)
+    base = os.fspath(files) if files is not None else None
+    archives = [name for name in names if not is_index(name)]
+    indexes = [chosen_lines(name, choice, base, closure=closure) for name in names if is_index(name)]
+    indexed = [file for lines in indexes for file in lines.files]
+    options = ReadOptions.of(**limits or {})
+    with parts_of([*archives, *(file.name for file in indexed)], folder, options) as parts:
+        catalogue = scan(parts[: len(archives)], choice, damage, on_progress)
+        done.read = len(catalogue) + sum(lines.read for lines in indexes)
+        done.matched = catalogue.kept.count(1) + sum(lines.matched for lines in indexes)
         if not done.matched:
             raise NotFoundError("no record matches; `seekwarc ls` lists the records", source=_named(names))
         if closure:
             added, done.dangling = catalogue.close()
+            done.dangling += sum(lines.dangling for lines in indexes)
+            added["original"] += sum(lines.originals for lines in indexes)
+            added["warcinfo"] += _add_indexed(catalogue, parts[len(archives) :], indexed, with_infos=True)
             done.belonging = {relation: added[relation] for relation in RELATIONS}
+        else:
+            _add_indexed(catalogue, parts[len(archives) :], indexed, with_infos=False)
         done.size = catalogue.size
         if dry_run:
             return done
@@ -200,6 +220,24 @@ def scan(parts: Sequence[Part], choice: Choice, on_damage: OnDamage, on_progress
                 catalogue.add(record, kept=kept)
         catalogue.end_file()
     return catalogue
+
+
+def _add_indexed(
+    catalogue: Catalogue, parts: Sequence[Part], files: Sequence[IndexedFile], *, with_infos: bool
+) -> int:
+    """Note the records that indexes name, and the warcinfo record that begins each file; return how many."""
+    infos = 0
+    for part, file in zip(parts, files, strict=True):
+        if with_infos and file.first > 0:
+            with Reader(open_source(part.target), **part.limits) as archive, suppress(FormatError):
+                record = archive.record_at(0, min(file.first, MAX_INFO))
+                if record.type == "warcinfo":
+                    catalogue.add_place(record.offset, file.first)
+                    infos += 1
+        for offset, length in sorted(file.places.items()):
+            catalogue.add_place(offset, length)
+        catalogue.end_file()
+    return infos
 
 
 class _Copy:
@@ -276,7 +314,7 @@ class _Copy:
 
     def _records(self, on_damage: OnDamage | None) -> Generator[StoredRecord | LooseRecord, None, None]:
         for number, part in enumerate(self._parts):
-            places = self._places(number)
+            places = partial(self._places, number)
             with closing(
                 part.placed(self._settings.dictionary, places, self._on_progress, on_damage)
             ) as found:
@@ -284,13 +322,9 @@ class _Copy:
 
     def _places(self, file: int) -> Iterator[Place]:
         it = self._catalogue
-        last = -1
         for number in it.kept_in(file):
-            if number > last:
-                # Up to the end of a run of kept records, everything is wanted.
-                last = it.kept.find(0, number, it.starts[file + 1]) - 1
-                last = last if last >= number else it.starts[file + 1] - 1
-            yield it.offsets[number], it.skips[number], it.offsets[last] + it.lengths[last]
+            length = it.lengths[number]
+            yield it.offsets[number], it.skips[number], it.offsets[number] + length if length else None
 
 
 def _named(names: Sequence[str]) -> str | None:
