@@ -15,7 +15,7 @@ from tests.support.rangeserver import RangeServer
 from tests.support.writing import noise
 
 FIXED = 296 << 10
-"""Bytes that are read of a remote file whatever is wanted: its beginning and its end, by each that opens it."""
+"""Bytes that are read of a remote file whatever is wanted: its beginning and end, each time it is opened."""
 
 
 @pytest.fixture
