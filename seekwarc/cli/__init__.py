@@ -43,6 +43,7 @@ VERBS: Final = {
     "concat": "join files, copying compressed frames where the format allows it",
     "split": "cut a file into several, by size or number of records",
     "filter": "copy chosen records into a new file, without compressing them again",
+    "join": "write what was captured in parts (206) as one record each",
     "train": "make a dictionary from the records of files",
     "dictionary": "extract or describe the dictionary of a file",
     "serve": "serve archives to a browser: search, view, play and scrub",

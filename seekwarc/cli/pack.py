@@ -14,18 +14,16 @@ With --max-file-size, OUT-00000, OUT-00001, ... are written. To add new files to
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, cast, get_args
 
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments
 from seekwarc.cli.options import add_writer_arguments, writer_options
 from seekwarc.cli.printing import done_json, picked, printable, report
-from seekwarc.cli.progress import progress_bar, progress_is_seen
+from seekwarc.cli.progress import WatchedStream, progress_bar, progress_is_seen
 from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option, input_target, output_target
 from seekwarc.errors import SeekWarcError, SourceError
-from seekwarc.storage.streams import read_some
 from seekwarc.tools.packing import NamedStream, files_below, pack
 from seekwarc.write.dedup import Duplicates
 from seekwarc.write.files import ExistingSeries
@@ -53,19 +51,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_writer_arguments(parser, series=True)
 
 
-class _WatchedFile:
-    """A file whose reads move a progress bar."""
-
-    def __init__(self, file: BinaryIO, advance: Callable[[int], object]) -> None:
-        self._file = file
-        self._advance = advance
-
-    def read(self, size: int) -> bytes:
-        data = read_some(self._file, size)
-        self._advance(len(data))
-        return data
-
-
 def run(options: argparse.Namespace) -> int:
     files = _entries(options)
     if not files:
@@ -78,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     if progress_is_seen():
         total = sum(file.stat().st_size for file in files if isinstance(file, Path))
         with progress_bar(total, "packing") as bar:
-            settings["on_progress"] = lambda _, file: cast("BinaryIO", _WatchedFile(file, bar.update))
+            settings["on_progress"] = lambda _, file: cast("BinaryIO", WatchedStream(file, bar.update))
             written = pack(files, target, **settings)
     else:
         written = pack(files, target, **settings)

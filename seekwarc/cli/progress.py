@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from seekwarc.storage.source import RangeSource
+from seekwarc.storage.streams import ReadableStream, read_some
 from seekwarc.tools.progress import ProgressSource
 
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-__all__ = ["progress_bar", "progress_is_seen", "watch"]
+__all__ = ["WatchedStream", "progress_bar", "progress_is_seen", "watch"]
 
 
 class _WatchedSource(ProgressSource):
@@ -29,6 +31,20 @@ class _WatchedSource(ProgressSource):
     def close(self) -> None:
         self._bar.close()
         super().close()
+
+
+class WatchedStream:
+    """A stream whose reads move a progress bar."""
+
+    def __init__(self, stream: ReadableStream, advance: Callable[[int], object]) -> None:
+        self._stream = stream
+        self._advance = advance
+
+    def read(self, size: int) -> bytes:
+        """See `ReadableStream.read`."""
+        data = read_some(self._stream, size)
+        self._advance(len(data))
+        return data
 
 
 def progress_bar(total: int | None, label: str, unit: str = "B") -> tqdm[Any]:

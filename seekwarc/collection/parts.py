@@ -62,6 +62,7 @@ class JoinedParts(Record):
     Attributes:
         part: The record of the part.
         parts: All parts that are used, in the order of their first bytes.
+        ranges: The bytes [start, stop) that each of them has.
         is_proved: Whether a strong entity tag says that they are parts of the same bytes.
 
     Example:
@@ -71,19 +72,20 @@ class JoinedParts(Record):
         2 True 3145728 ((2000000, 2500000),)
     """
 
-    __slots__ = ("_claims", "_joined", "is_proved", "part", "parts")
+    __slots__ = ("_joined", "_total", "is_proved", "part", "parts", "ranges")
 
     def __init__(self, part: Record, group: Sequence[Part]) -> None:
         super().__init__(part.body)
         self.part = part
         ordered = sorted(group, key=lambda it: it.claim.held)
         self.parts = tuple(it.record for it in ordered)
-        self._claims = tuple(it.claim for it in ordered)
+        self.ranges = tuple(it.claim.held for it in ordered)
+        self._total = ordered[0].claim.total
         self.is_proved = ordered[0].claim.is_proved or len(ordered) == 1
         self._joined: tuple[SegmentsBody, Extent] | None = None
 
     def __getstate__(self) -> dict[str, object]:
-        own = {name: getattr(self, name) for name in ("part", "parts", "_claims", "is_proved")}
+        own = {name: getattr(self, name) for name in ("part", "parts", "ranges", "_total", "is_proved")}
         return {**super().__getstate__(), **own, "_joined": None}
 
     @property
@@ -117,14 +119,14 @@ class JoinedParts(Record):
         return self._joined
 
     def _join(self) -> tuple[SegmentsBody, Extent]:
-        total = self._claims[0].total
+        total = self._total
         header = edit_header(self.header, ["Content-Length"], [("Content-Length", str(total))])
         head = len(header.raw)
         bodies = [_PayloadBody(it) for it in self.parts]
-        pieces, again = cover([it.held for it in self._claims])
+        pieces, again = cover(self.ranges)
 
         def run(number: int, start: int, stop: int, others: tuple[Run, ...] = ()) -> Run:
-            begin = start - self._claims[number].held.start
+            begin = start - self.ranges[number].start
             return Run(head + start, head + stop, bodies[number], begin, others)
 
         # Both are in the order of their first bytes, and each of `again` is in one piece or in two.

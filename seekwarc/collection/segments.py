@@ -151,8 +151,9 @@ class SegmentsBody(RecordBody):
         self._ends = [run.stop for run in runs]
         size = len(header.raw)
         ends = [size, *self._ends]
-        starts = [*(run.start for run in runs), size + header.content_length]
-        self._holes = tuple([it for it in zip(ends, starts, strict=True) if it[0] < it[1]])
+        starts = [run.start for run in runs]
+        starts.append(size + header.content_length)
+        self._holes = tuple(it for it in zip(ends, starts, strict=True) if it[0] < it[1])
         self._hole_ends = [stop for _, stop in self._holes]
         self._refused: str | None = None
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from seekwarc.tools.extracting import extract as extract
     from seekwarc.tools.filtering import filter as filter  # noqa: A004 - the name of the verb
     from seekwarc.tools.indexing import index as index
+    from seekwarc.tools.joining import join as join
     from seekwarc.tools.packing import pack as pack
     from seekwarc.tools.recovering import recover as recover
     from seekwarc.tools.sidecars import sidecar as sidecar
@@ -40,6 +41,7 @@ _HOMES = {
     "filter": "seekwarc.tools.filtering",
     "index": "seekwarc.tools.indexing",
     "info": "seekwarc.tools.describe",
+    "join": "seekwarc.tools.joining",
     "pack": "seekwarc.tools.packing",
     "recover": "seekwarc.tools.recovering",
     "sidecar": "seekwarc.tools.sidecars",

@@ -13,6 +13,7 @@ import pytest
 from seekwarc.tools.outcome import KINDS, Status
 from tests.support.foreign import Foreign
 from tests.support.jobs import make_sources
+from tests.support.partial import PartsWriter
 
 NOTES = Path(__file__).parents[2] / "spec-notes"
 SCHEMA = json.loads((NOTES / "json.schema.json").read_text())
@@ -29,6 +30,8 @@ WELL = {
     "index each": ("index a.warc.zst b.warc.gz --to-dir new", {"file", "target"}),
     "info": ("info a.warc.zst b.warc.gz", {"file", "records", "stored_size", "content_size"}),
     "concat": ("concat a.warc.zst b.warc.gz -o new.warc.zst", {"files", "target", "records", "target_size"}),
+    "join": ("join parts.warc.zst -o new.warc.zst", {"files", "target", "target_size", "resources"}),
+    "join what is missing": ("join short.warc.zst --dry-run", {"files", "resources"}),
     "split": ("split a.warc.zst -o part --records 1", {"file", "records"}),
     "train": ("train pages.warc -o new.dict", {"files", "target", "stored_size"}),
     "dictionary info": ("dictionary info with.warc.zst", {"file", "stored_size"}),
@@ -49,6 +52,7 @@ FAILING = {
     "ls": ("ls notes.txt", "unsupported"),
     "lookup": ("lookup missing.cdxj http://example.org/", "io"),
     "concat": ("concat cut.warc.gz -o new.warc.zst", "truncated"),
+    "join": ("join missing.warc -o new.warc.zst", "io"),
     "split": ("split missing.warc -o part --records 1", "io"),
     "train": ("train missing.warc -o new.dict", "io"),
     "dictionary": ("dictionary info b.warc.gz", "format"),
@@ -63,6 +67,11 @@ def made(tmp_path_factory) -> Path:
     make_sources(folder)
     (folder / "cut.warc.gz").write_bytes(Foreign().record(b"x" * 3000).gzip().bytes()[:-9])
     (folder / "notes.txt").write_text("no archive at all\n" * 9)
+    for name, spans in (("parts", ((0, 50), (40, 100))), ("short", ((0, 50),))):
+        parts = PartsWriter(bytes(100))
+        for span in spans:
+            parts.part(*span)
+        (folder / f"{name}.warc.zst").write_bytes(parts.done())
     (folder / "sub").mkdir()
     shutil.copy(folder / "a.warc.zst", folder / "sub")
     return folder

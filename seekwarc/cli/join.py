@@ -1,0 +1,101 @@
+"""Write resources that were captured in parts (206 Partial Content) as one record each.
+
+  seekwarc join proxy-1.warc.gz proxy-2.warc.gz -o films.warc.zst
+
+Proxies and browsers hold films as many answers, each with a range. Parts belong together if they have the
+same URI (without range parameters), Content-Encoding, size of the whole and strong ETag; without an ETag, the
+same Last-Modified and captures within an hour, which is said ("not proved"). Bytes that several parts have
+are compared before a film is written. A film of which bytes are missing is left out. So is one whose parts
+differ or are damaged; the exit status is then 1, as it is if nothing was joined. `cat --joined` and `serve`
+read parts as one without this.
+
+seekwarc join crawls/ --dry-run
+seekwarc join crawls/ --uri https://example.org/film.mp4 -o film.warc.zst
+"""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import closing, nullcontext
+from dataclasses import asdict
+
+from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments
+from seekwarc.cli.options import add_limit_arguments, add_writer_arguments, limit_options, writer_options
+from seekwarc.cli.printing import printable, report_done, say
+from seekwarc.cli.progress import WatchedStream, progress_bar, progress_is_seen, watch
+from seekwarc.cli.sizes import human_size
+from seekwarc.cli.targets import existing_option
+from seekwarc.errors import SeekWarcError
+from seekwarc.format.words import counted
+from seekwarc.storage.streams import ReadableStream
+from seekwarc.tools.joining import JoinedResource, Joining, join
+from seekwarc.tools.outcome import Status
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", metavar="FILE|FOLDER", nargs="+", help=".warc.zst, .warc.gz or .warc")
+    add_output_arguments(parser, "OUT", "the new .warc.zst", required=False)
+    parser.add_argument(
+        "--uri", metavar="URI", action="append", help="join only this resource; may be given several times"
+    )
+    add_flag(parser, "-n", "--dry-run", text="write and compare nothing; say what would be joined")
+    add_json_argument(parser)
+    add_writer_arguments(parser)
+    add_limit_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.output is None and not options.dry_run:
+        raise SeekWarcError("name the new file with -o, or use --dry-run")
+    if "-" in (options.output, *options.files):
+        raise SeekWarcError("parts are read in any order, so neither they nor OUT can be a pipe: name files")
+    with closing(progress_bar(None, "joining")) if progress_is_seen() else nullcontext() as bar:
+
+        def watched(stream: ReadableStream, size: int) -> ReadableStream:
+            if bar is None:
+                return stream
+            bar.total = (bar.total or 0) + size
+            return WatchedStream(stream, bar.update)
+
+        done = join(
+            options.files,
+            options.output,
+            uris=options.uri,
+            dry_run=options.dry_run,
+            existing=existing_option(options),
+            limits=limit_options(options),
+            on_progress=watch,
+            on_stream=watched,
+            **writer_options(options),
+        )
+    problems = [f"{it.uri}: {it.problem}" for it in done.resources if it.is_damaged]
+    if not done.joined and not problems:
+        problems = ["no resource can be joined of parts"]
+    fields = {
+        "files": options.files,
+        "target": options.output,
+        "dry_run": options.dry_run,
+        "target_size": done.target_size,
+        "joined": done.joined,
+        "resources": [asdict(it) for it in done.resources],
+    }
+    status = Status.PROBLEMS if problems else Status.DONE
+    report_done(options, _text(done), {"status": status, **fields})
+    for problem in problems:
+        say(problem)
+    return int(bool(problems))
+
+
+def _text(done: Joining) -> str:
+    lines = [*map(_line, done.resources), f"{counted(done.joined, 'resource')} joined"]
+    if done.target_size is not None:
+        lines[-1] += f": {human_size(done.target_size)}"
+    return "\n".join(map(printable, lines))
+
+
+def _line(resource: JoinedResource) -> str:
+    proof = "" if resource.is_proved else ", not proved"
+    what = f"{human_size(resource.size):>10} of {counted(resource.parts, 'part')}{proof}: {resource.uri}"
+    return what if resource.problem is None else f"{what}: left out: {resource.problem}"
