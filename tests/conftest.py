@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -113,7 +114,22 @@ QUICK = 6
 """Without `--slow`, one in so many examples of properties is tried."""
 
 
+def share_bytecode(config: pytest.Config) -> None:
+    """Let workers, and the processes that tests start, compile no module twice where Python keeps no bytecode.
+
+    Where PYTHONDONTWRITEBYTECODE is set, a folder of the session has it: the sources stay as they are.
+    """
+    if not sys.dont_write_bytecode or "PYTEST_XDIST_WORKER" in os.environ:
+        return
+    folder = tempfile.TemporaryDirectory(prefix="seekwarc-bytecode-", ignore_cleanup_errors=True)
+    config.add_cleanup(folder.cleanup)
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = folder.name
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    share_bytecode(config)
     if config.getoption("--compiled") and not getattr(seekwarc, "__compiled__", False):
         pytest.exit(f"{seekwarc.__file__} is not compiled", returncode=pytest.ExitCode.USAGE_ERROR)
     run_one_in(1 if config.getoption("--slow") else QUICK)
