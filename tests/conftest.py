@@ -115,9 +115,9 @@ QUICK = 6
 
 
 def share_bytecode(config: pytest.Config) -> None:
-    """Let workers, and the processes that tests start, compile no module twice where Python keeps no bytecode.
+    """Let no worker, and no process that a test starts, compile what another has compiled.
 
-    Where PYTHONDONTWRITEBYTECODE is set, a folder of the session has it: the sources stay as they are.
+    Where PYTHONDONTWRITEBYTECODE is set, a folder of the session has it: nothing is written beside sources.
     """
     if not sys.dont_write_bytecode or "PYTEST_XDIST_WORKER" in os.environ:
         return

@@ -10,6 +10,7 @@ import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -103,9 +104,15 @@ NO_TESTS_OF_THEIR_OWN = {
 }
 
 
+@cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """Return the nodes of a file, the file itself first."""
+    return tuple(ast.walk(ast.parse(path.read_text())))
+
+
 def imports_of(path: Path) -> Iterator[tuple[int, str]]:
     """Yield (line, module) of everything that a file imports, wherever in it."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -120,24 +127,31 @@ def part_of(module: str) -> str:
     return [*module.split("."), ""][1]
 
 
+PARTS = {
+    part: {module: path for module, path in MODULES.items() if part_of(module) == part}
+    for part in [*FLOOR, "__main__"]
+}
+each_part = pytest.mark.parametrize("part", PARTS)
+
+
 def test_there_is_something_to_look_at() -> None:
     assert len(MODULES) > 25
     assert {part_of(module) for module in MODULES} - {"__main__"} <= set(FLOOR)
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_imports_never_go_up(module: str) -> None:
-    for line, imported in imports_of(MODULES[module]):
-        if imported.partition(".")[0] != "seekwarc":
-            continue
+@each_part
+def test_imports_never_go_up(part: str) -> None:
+    ours = (
+        (module, f"{path}, line {line}: {module} imports {imported}, which is higher", part_of(imported))
+        for module, path in PARTS[part].items()
+        for line, imported in imports_of(path)
+        if imported.partition(".")[0] == "seekwarc"
+    )
+    for module, message, imported in ours:
         if module in EDGES:
-            assert part_of(imported) in EDGES[module]
-            continue
-        here, there = FLOOR[part_of(module)], FLOOR[part_of(imported)]
-        same = part_of(module) == part_of(imported)
-        assert there < here or same, (
-            f"{MODULES[module]}, line {line}: {module} imports {imported}, which is higher"
-        )
+            assert imported in EDGES[module], message
+        else:
+            assert FLOOR[imported] < FLOOR[part] or imported == part, message
 
 
 def test_the_public_face_shows_the_lower_floors_only() -> None:
@@ -173,15 +187,25 @@ def test_imports_of_the_floor_itself_go_round_in_no_circle() -> None:
         visit(module, ())
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if part_of(module) != "frames"])
-def test_only_frames_know_the_codec(module: str) -> None:
-    assert CODECS.isdisjoint(name.partition(".")[0] for _, name in imports_of(MODULES[module]))
+def packages_of(modules: dict[str, Path]) -> dict[str, set[str]]:
+    """Return what is imported of others, and by which modules."""
+    found: dict[str, set[str]] = {}
+    for module, path in modules.items():
+        for _, name in imports_of(path):
+            found.setdefault(name.partition(".")[0], set()).add(module)
+    return found
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if part_of(module) == "format"])
-def test_the_format_floor_is_pure(module: str) -> None:
+@pytest.mark.parametrize("part", [part for part in PARTS if part != "frames"])
+def test_only_frames_know_the_codec(part: str) -> None:
+    found = packages_of(PARTS[part])
+    assert not {name: found[name] for name in CODECS & found.keys()}
+
+
+def test_the_format_floor_is_pure() -> None:
     impure = {"io", "os", "threading", "concurrent", "socket", "pathlib", "tempfile", "subprocess"}
-    assert impure.isdisjoint(name.partition(".")[0] for _, name in imports_of(MODULES[module]))
+    found = packages_of(PARTS["format"])
+    assert not {name: found[name] for name in impure & found.keys()}
 
 
 def loaded_by(code: str) -> set[str]:
@@ -212,15 +236,20 @@ def test_one_verb_does_not_load_the_others() -> None:
     }
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_no_file_is_too_long_to_read(module: str) -> None:
-    lines = len(MODULES[module].read_text().splitlines())
-    assert lines <= MAX_LINES, f"{MODULES[module].relative_to(PACKAGE)} has {lines} lines"
+def test_no_file_is_too_long_to_read() -> None:
+    lines = {module: len(path.read_text().splitlines()) for module, path in MODULES.items()}
+    assert not {module: count for module, count in lines.items() if count > MAX_LINES}
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_every_file_says_what_it_is_and_what_it_offers(module: str) -> None:
-    tree = ast.parse(MODULES[module].read_text())
+@each_part
+def test_every_file_says_what_it_is_and_what_it_offers(part: str) -> None:
+    for module, path in PARTS[part].items():
+        assert_says_what_it_offers(module, path)
+
+
+def assert_says_what_it_offers(module: str, path: Path) -> None:
+    tree = nodes_of(path)[0]
+    assert isinstance(tree, ast.Module)
     assert ast.get_docstring(tree), f"{module} has no docstring"
     public = [
         node.name
@@ -249,7 +278,7 @@ LAZY = ("seekwarc", "seekwarc.tools")
 @pytest.mark.parametrize("module", LAZY)
 def test_type_checkers_and_programs_see_the_same_names(module: str) -> None:
     package = importlib.import_module(module)
-    checked = [node for node in ast.walk(ast.parse(MODULES[module].read_text())) if isinstance(node, ast.If)]
+    checked = [node for node in nodes_of(MODULES[module]) if isinstance(node, ast.If)]
     imports = [it for node in checked for it in node.body if isinstance(it, ast.ImportFrom)]
     seen = {name.asname: it.module for it in imports for name in it.names if name.asname == name.name}
     assert seen == package._HOMES
@@ -274,18 +303,23 @@ OF_ENGINES = {
 """What is needed to import a module, and is not in the extra `test`."""
 
 
+@each_part
+def test_what_files_offer_is_there(part: str) -> None:
+    for module in PARTS[part].keys() - EDGES.keys() - OF_ENGINES.keys():
+        assert_offers_what_it_names(module)
+
+
 @pytest.mark.parametrize(
     "module",
-    [
-        pytest.param(name, marks=pytest.mark.needs(OF_ENGINES[name]) if name in OF_ENGINES else ())
-        for name in MODULES
-    ],
+    [pytest.param(name, marks=pytest.mark.needs(component)) for name, component in OF_ENGINES.items()],
 )
-def test_what_a_file_offers_is_there(module: str) -> None:
-    if module in EDGES:
-        return
+def test_what_a_file_for_an_engine_offers_is_there(module: str) -> None:
+    assert_offers_what_it_names(module)
+
+
+def assert_offers_what_it_names(module: str) -> None:
     try:
-        loaded = __import__(module, fromlist=["*"])
+        loaded = importlib.import_module(module)
     except ImportError as error:
         skip_if_missing(error)
         raise
@@ -293,10 +327,11 @@ def test_what_a_file_offers_is_there(module: str) -> None:
         assert hasattr(loaded, name), f"{module}.{name}"
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if module not in NO_TESTS_OF_THEIR_OWN])
-def test_every_file_has_tests_where_one_looks_for_them(module: str) -> None:
-    *folders, name = module.split(".")[1:]
-    assert TESTS.joinpath(*folders, f"test_{name}.py").is_file(), f"tests/{'/'.join(folders)}/test_{name}.py"
+def test_every_file_has_tests_where_one_looks_for_them() -> None:
+    for module in MODULES.keys() - NO_TESTS_OF_THEIR_OWN.keys():
+        *folders, name = module.split(".")[1:]
+        path = TESTS.joinpath(*folders, f"test_{name}.py")
+        assert path.is_file(), f"{path} would test {module}"
 
 
 def test_exceptions_are_still_needed() -> None:
@@ -358,7 +393,7 @@ def compiled_modules() -> list[str]:
 def test_generators_of_compiled_modules_are_used_up_at_once() -> None:
     """mypyc makes a list of a generator expression: it may only be what a call consumes."""
     for name in compiled_modules():
-        nodes = list(ast.walk(ast.parse(MODULES[name].read_text())))
+        nodes = nodes_of(MODULES[name])
         consumed = {id(it) for node in nodes if isinstance(node, ast.Call) for it in node.args}
         for node in nodes:
             assert not isinstance(node, ast.GeneratorExp) or id(node) in consumed, (name, node.lineno)
@@ -367,7 +402,7 @@ def test_generators_of_compiled_modules_are_used_up_at_once() -> None:
 def test_what_a_compiled_module_found_to_be_none_is_not_read_again_as_that() -> None:
     """mypyc still takes it for None, and raises TypeError if another thread has set it meanwhile."""
     for name in compiled_modules():
-        for test in ast.walk(ast.parse(MODULES[name].read_text())):
+        for test in nodes_of(MODULES[name]):
             if isinstance(test, ast.If) and (found := attribute_found_none(test.test)) is not None:
                 assert not is_read_first(found, test.body), (name, test.lineno, found)
 
@@ -410,4 +445,4 @@ MARK = "allow_interpreted_subclasses=True"
 
 
 def classes_of(path: Path) -> list[ast.ClassDef]:
-    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef)]
+    return [node for node in nodes_of(path) if isinstance(node, ast.ClassDef)]

@@ -9,6 +9,7 @@ import random
 import re
 import tracemalloc
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -290,27 +291,23 @@ def test_a_large_row_group_is_refused_unless_the_limit_is_raised() -> None:
         assert len([*index]) == 10
 
 
+@cache
+def index_of_a_long_cell() -> bytes:
+    cell = pa.array(["org,example)/" + "a" * 300_000_000])
+    columns = {
+        "url_surtkey": cell,
+        "url": ["http://example.org/"],
+        "warc_filename": ["a.warc.gz"],
+        "fetch_time": pa.array([0], pa.timestamp("ms")),
+        "warc_record_offset": pa.array([0], pa.int64()),
+    }
+    return parquet(pa.table(columns), compression="zstd", use_dictionary=False, write_statistics=False)
+
+
 @pytest.mark.parametrize("said", [300_000_000, 100])
 def test_a_cell_of_hundreds_of_megabytes_is_never_decompressed(said: int) -> None:
     """Whatever the footer says of its size, which pyarrow compares with nothing."""
-    cell = "org,example)/" + "a" * 300_000_000
-    data = bytearray(
-        parquet(
-            pa.table(
-                {
-                    "url_surtkey": [cell],
-                    "url": ["http://example.org/"],
-                    "warc_filename": ["a.warc.gz"],
-                    "fetch_time": pa.array([0], pa.timestamp("ms")),
-                    "warc_record_offset": pa.array([0], pa.int64()),
-                }
-            ),
-            compression="zstd",
-            use_dictionary=False,
-            write_statistics=False,
-        )
-    )
-    del cell
+    data = bytearray(index_of_a_long_cell())
     assert len(data) < 40_000
     stated = pq.read_metadata(io.BytesIO(data)).row_group(0).column(0).total_uncompressed_size
     place = data.rindex(varint(stated))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import product
 
 import pytest
 
@@ -119,13 +120,12 @@ def test_no_rule_both_requires_and_forbids() -> None:
 # Each rule of a field, broken alone, in each type of record.
 
 
-def cases(wanted: Callable[[FieldRule, str], bool]) -> list[object]:
-    return [
-        pytest.param(rule, kind, id=f"{rule.name}-{kind}")
-        for rule in FIELD_RULES
-        for kind in TYPES
-        if wanted(rule, kind)
-    ]
+def each_rule(wanted: Callable[[FieldRule, str], bool]) -> pytest.MarkDecorator:
+    """Have a test for each rule, with the types of records for which it is wanted."""
+    cases = {rule.name: (rule, [kind for kind in TYPES if wanted(rule, kind)]) for rule in FIELD_RULES}
+    return pytest.mark.parametrize(
+        ("rule", "kinds"), [pytest.param(*case, id=name) for name, case in cases.items() if case[1]]
+    )
 
 
 @pytest.mark.parametrize("kind", TYPES)
@@ -134,18 +134,24 @@ def test_a_legal_record_has_no_findings(kind: str) -> None:
     assert check_fields(legal_record(kind), version="1.0") == []
 
 
-@pytest.mark.parametrize(("rule", "kind"), cases(lambda rule, kind: kind in rule.required))
-def test_a_required_field_that_is_missing_is_found(rule: FieldRule, kind: str) -> None:
-    finding = only_finding(without(legal_record(kind), rule.name))
-    assert finding.code == "missing"
-    assert finding.severity is Severity.ERROR
-    # Of a record without a type, nothing but that is known.
-    assert_says(finding, rule, "" if rule.name == "WARC-Type" else kind)
+@each_rule(lambda rule, kind: kind in rule.required)
+def test_a_required_field_that_is_missing_is_found(rule: FieldRule, kinds: list[str]) -> None:
+    for kind in kinds:
+        finding = only_finding(without(legal_record(kind), rule.name))
+        assert finding.code == "missing"
+        assert finding.severity is Severity.ERROR
+        # Of a record without a type, nothing but that is known.
+        assert_says(finding, rule, "" if rule.name == "WARC-Type" else kind)
 
 
-@pytest.mark.parametrize(("rule", "kind"), cases(lambda rule, kind: kind in rule.forbidden))
-def test_a_forbidden_field_is_found(rule: FieldRule, kind: str) -> None:
-    for value in legal_values(rule.name, kind):
+def with_values(rule: FieldRule, kinds: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield each type of records with each of the legal values that a field has there."""
+    return ((kind, value) for kind in kinds for value in legal_values(rule.name, kind))
+
+
+@each_rule(lambda rule, kind: kind in rule.forbidden)
+def test_a_forbidden_field_is_found(rule: FieldRule, kinds: list[str]) -> None:
+    for kind, value in with_values(rule, kinds):
         finding = only_finding(having(legal_record(kind), rule.name, value))
         assert finding.code == "forbidden"
         assert finding.severity is Severity.ERROR
@@ -156,9 +162,9 @@ def is_allowed(rule: FieldRule, kind: str) -> bool:
     return kind not in rule.forbidden and (rule.name != "WARC-Profile" or kind == "revisit")
 
 
-@pytest.mark.parametrize(("rule", "kind"), cases(is_allowed))
-def test_an_optional_field_is_no_finding(rule: FieldRule, kind: str) -> None:
-    for value in legal_values(rule.name, kind):
+@each_rule(is_allowed)
+def test_an_optional_field_is_no_finding(rule: FieldRule, kinds: list[str]) -> None:
+    for kind, value in with_values(rule, kinds):
         fields = having(legal_record(kind), rule.name, value)
         if rule.name == "Content-Length":
             fields.append(("Content-Type", "text/plain"))
@@ -166,9 +172,9 @@ def test_an_optional_field_is_no_finding(rule: FieldRule, kind: str) -> None:
         assert check_fields([(name.swapcase(), value) for name, value in reversed(fields)]) == []
 
 
-@pytest.mark.parametrize(("rule", "kind"), cases(is_allowed))
-def test_a_value_that_is_not_of_its_form_is_found(rule: FieldRule, kind: str) -> None:
-    for value in ILLEGAL[rule.name]:
+@each_rule(is_allowed)
+def test_a_value_that_is_not_of_its_form_is_found(rule: FieldRule, kinds: list[str]) -> None:
+    for kind, value in product(kinds, ILLEGAL[rule.name]):
         finding = only_finding(having(legal_record(kind), rule.name, value))
         assert finding.code == "form", value
         assert finding.severity is Severity.ERROR
@@ -176,10 +182,10 @@ def test_a_value_that_is_not_of_its_form_is_found(rule: FieldRule, kind: str) ->
         assert repr(value) in finding.message
 
 
-@pytest.mark.parametrize(("rule", "kind"), cases(is_allowed))
-def test_a_field_that_is_repeated_is_found(rule: FieldRule, kind: str) -> None:
-    value = legal_values(rule.name, kind)[0]
-    for count in (2, 3):
+@each_rule(is_allowed)
+def test_a_field_that_is_repeated_is_found(rule: FieldRule, kinds: list[str]) -> None:
+    for kind, count in product(kinds, (2, 3)):
+        value = legal_values(rule.name, kind)[0]
         fields = having(legal_record(kind), rule.name, *[value] * count)
         if rule.name == "WARC-Concurrent-To":
             assert check_fields(fields) == []

@@ -18,6 +18,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -33,6 +34,29 @@ except ImportError:
 
 CAN_FORK = fork is not None
 MAX_REQUEST = 1 << 20
+
+RECORD = (
+    b"WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:f9f2ac0e-93a1-44a1-8ac6-5b0c7ba9d5e1>\r\n"
+    b"WARC-Date: 2026-11-17T06:00:00Z\r\nWARC-Target-URI: http://example.org/\r\n"
+    b"Content-Type: application/http;msgtype=response\r\nContent-Length: 45\r\n\r\n"
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n\r\n\r\n"
+)
+FIRST_RUNS = (
+    "convert a.warc b.warc.gz",
+    "convert a.warc c.warc.zst",
+    "ls a.warc b.warc.gz c.warc.zst",
+    "verify b.warc.gz c.warc.zst --json",
+    "info c.warc.zst",
+    "info c.warc.zst 0 --json",
+    "cat c.warc.zst 0",
+    "index b.warc.gz c.warc.zst -o a.cdxj",
+    "lookup a.cdxj http://example.org/ --json",
+    "recover a.warc d.warc.zst",
+    "concat a.warc c.warc.zst -o e.warc.zst",
+    "split c.warc.zst -o f.warc.zst --records 1",
+    "extract c.warc.zst -o payloads",
+)
+"""What loads modules, and compiles expressions, that most runs need."""
 
 
 class WarmCommand:
@@ -100,10 +124,28 @@ def _requests(connection: socket.socket) -> Iterator[tuple[dict[str, Any], list[
         yield json.loads(message), descriptors
 
 
-def _serve(connection: socket.socket) -> int:
-    """Fork a child for each request, and return its exit status in the child."""
+def _warm_up() -> None:
     for verb in VERBS:
         importlib.import_module(f"seekwarc.cli.{verb}")
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open(os.devnull, "w") as nowhere,
+        contextlib.chdir(folder),
+        contextlib.redirect_stdout(nowhere),
+        contextlib.redirect_stderr(nowhere),
+    ):
+        with open("a.warc", "wb") as file:
+            file.write(RECORD)
+        for words in FIRST_RUNS:
+            assert main(words.split()) == 0, words
+    # Each child has an environment of its own, and so a folder for temporary files.
+    tempfile.tempdir = None
+
+
+def _serve(connection: socket.socket) -> int:
+    """Fork a child for each request, and return its exit status in the child."""
+    _warm_up()
+    gc.collect()
     gc.freeze()
     for request, descriptors in _requests(connection):
         child = fork()
