@@ -1,7 +1,8 @@
-"""Make the samples of sidecar.md: an archive, sidecars of it, and manifest.json, in sidecar/samples/.
+"""Make the samples of sidecar.md: archives, sidecars of them, and manifest.json, in sidecar/samples/.
 
-Everything is put together by hand, bit by bit, without a compressor and without seekwarc. The archive is one
-record in a gzip member, in which a block of each type begins at each bit of a byte, and refers back.
+Everything is put together by hand, bit by bit, without a compressor and without seekwarc. One archive is a
+record in a gzip member, in which a block of each type begins at each bit of a byte, and refers back. The
+other is a record in a frame with blocks of each type.
 
     python make_sidecars.py            make the files again
     python make_sidecars.py --check    exit with 1 unless the folder is what would be made
@@ -21,10 +22,12 @@ from pathlib import Path
 from typing import Final
 
 import xxhash
+import zstandard
 from vector_frames import table_of, zstandard_frame
 
 SAMPLES: Final = Path(__file__).parent / "sidecar" / "samples"
 ARCHIVE: Final = "points.warc.gz"
+FRAMED: Final = "blocks.warc.zst"
 GZIP_HEADER: Final = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
 STORED, FIXED, DYNAMIC = range(3)
 WINDOW: Final = 600
@@ -33,6 +36,12 @@ DISTANCE: Final = 300
 SIZE: Final = (1 << 20) + 40_000
 SAMPLE: Final = 65_536
 TRAILER: Final = 104
+RAW, RLE, COMPRESSED = range(3)
+BLOCK: Final = 131_072
+BLOCKS: Final = 300
+"""Of a frame with more content than readers decompress for a range of it."""
+ALL_BEFORE: Final = 0xFFFF
+"""The window of a span for which the frame is decompressed from its beginning."""
 
 
 class Stream:
@@ -134,6 +143,17 @@ class Sidecar:
     record: tuple[int, ...]
     trailer: tuple[int | bytes, ...]
 
+    def with_span(self, number: int, place: int, value: int) -> Sidecar:
+        spans = [*self.spans]
+        spans[number] = changed(spans[number], place, value)  # type: ignore[assignment]
+        return replace(self, spans=tuple(spans))
+
+    def with_record(self, place: int, value: int) -> Sidecar:
+        return replace(self, record=changed(self.record, place, value))
+
+    def with_trailer(self, place: int, value: int | bytes) -> Sidecar:
+        return replace(self, trailer=(*self.trailer[:place], value, *self.trailer[place + 1 :]))
+
     @property
     def content(self) -> bytes:
         spans = b"".join(struct.pack("<4Q", *span) for span in self.spans)
@@ -154,7 +174,7 @@ class Made:
     data: bytes
     content: bytes
     points: list[tuple[int, int, int]] = field(default_factory=list)
-    """Bit, content offset, block type."""
+    """Bit, content offset, type of the block; in a frame, of what has to be decompressed for it."""
 
     def span(self, number: int, window: int) -> tuple[int, int, int, int]:
         bit, begin, _ = self.points[number]
@@ -172,14 +192,18 @@ class Made:
         return Sidecar(tuple(spans), windows, (0, len(self.data), len(self.content), 0, 0), trailer)
 
 
-def archive() -> Made:
-    """Put the archive together."""
-    header = (
+def warc_header(size: int) -> bytes:
+    return (
         b"WARC/1.1\r\nWARC-Type: resource\r\n"
         b"WARC-Record-ID: <urn:uuid:5f0f1c4e-0000-4000-8000-000000000001>\r\n"
         b"WARC-Date: 2026-11-23T00:00:00Z\r\nWARC-Target-URI: http://example.org/points\r\n"
-        b"Content-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % SIZE
+        b"Content-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % size
     )
+
+
+def archive() -> Made:
+    """Put the archive of a gzip member together."""
+    header = warc_header(SIZE)
     stream = Stream(8 * len(GZIP_HEADER))
     points = [(stream.bit, 0, FIXED)]
     stream.fixed(header)
@@ -208,6 +232,72 @@ def archive() -> Made:
     return Made(data, content, points)
 
 
+def block(kind: int, size: int, data: bytes, *, last: bool = False) -> bytes:
+    return (size << 3 | kind << 1 | last).to_bytes(3, "little") + data
+
+
+class Frame:
+    """A Zstandard frame, and the content that it holds."""
+
+    def __init__(self) -> None:
+        # Window_Descriptor 0x38 is 128 KiB; the frame has a Content_Checksum.
+        self.data = bytearray(struct.pack("<IBB", 0xFD2FB528, 0b100, 0x38))
+        self.content = bytearray()
+        self.points: list[tuple[int, int, int]] = []
+
+    def begin(self, kind: int) -> None:
+        """Begin a span, whose blocks are of one type, or COMPRESSED if of several."""
+        self.points.append((8 * len(self.data), len(self.content), kind))
+
+    def raw(self, content: bytes, *, last: bool = False) -> None:
+        self.data += block(RAW, len(content), content, last=last)
+        self.content += content
+
+    def rle(self, letter: bytes, count: int) -> None:
+        self.data += block(RLE, count, letter)
+        self.content += letter * count
+
+    def match(self, literals: bytes) -> None:
+        """Write a compressed block: after its first 15 bytes, 31 are repeated (RFC 8878, section 3.1.1.3)."""
+        distance = 2 * DISTANCE
+        section = (len(literals) << 4 | 0b0100).to_bytes(2, "little") + literals
+        # One sequence, whose codes have tables of one symbol each; offset code 9 stands for 512 + 9 bits - 3.
+        codes = bytes((1, 0b01010100, 15, 9, 28)) + (distance + 3).to_bytes(2, "little")
+        self.data += block(COMPRESSED, len(section + codes), section + codes)
+        self.content += literals[:15]
+        self.content += self.content[-distance:][:31] + literals[15:]
+
+
+def framed_archive() -> Made:
+    """Put the archive of a frame together."""
+    header = warc_header(BLOCKS * BLOCK)
+    frame = Frame()
+    frame.begin(RAW)
+    frame.raw(header)
+    frame.raw(b"".join(b"line %d of the first block\n" % number for number in range(100)))
+    for number in range(3):
+        frame.begin(COMPRESSED)
+        frame.match(b"what is compressed, number %d;" % number)
+        frame.raw(b"a raw block in a span that has to be decompressed\n")
+        frame.match(b"what is compressed, once more;")
+        frame.begin(RAW)
+        for line in range(8):
+            frame.raw(b"raw block %d of run %d\n" % (line, number) * 40)
+        frame.raw(b"")
+    missing = len(header) + BLOCKS * BLOCK - len(frame.content)
+    for number in range(-(-missing // BLOCK)):
+        if number % 16 == 0:
+            frame.begin(RLE)
+        frame.rle(bytes((97 + number % 26,)), min(missing, BLOCK))
+        missing -= BLOCK
+    frame.raw(b"\r\n\r\n", last=True)
+    content = bytes(frame.content)
+    data = bytes(frame.data) + struct.pack("<I", xxhash.xxh64_intdigest(content) & 0xFFFFFFFF)
+    if zstandard.ZstdDecompressor().decompressobj().decompress(data) != content:
+        raise SystemExit("zstd does not find in the archive what went into it")
+    return Made(data, content, frame.points)
+
+
 def whole(_: int, window: bytes) -> bytes:
     return window
 
@@ -230,17 +320,7 @@ def sidecars(made: Made) -> dict[str, tuple[Sidecar, str]]:
     """Return sidecars by name, and what becomes of each: "used", "refused", or "error" on use."""
     sound = made.sidecar(whole)
 
-    def span(number: int, place: int, value: int) -> Sidecar:
-        spans = [*sound.spans]
-        spans[number] = changed(spans[number], place, value)  # type: ignore[assignment]
-        return replace(sound, spans=tuple(spans))
-
-    def record(place: int, value: int) -> Sidecar:
-        return replace(sound, record=changed(sound.record, place, value))
-
-    def trailer(place: int, value: int | bytes) -> Sidecar:
-        return replace(sound, trailer=(*sound.trailer[:place], value, *sound.trailer[place + 1 :]))
-
+    span, record, trailer = sound.with_span, sound.with_record, sound.with_trailer
     bit, begin, check, window = sound.spans[5]
     return {
         "windows-whole": (sound, "used"),
@@ -249,7 +329,7 @@ def sidecars(made: Made) -> dict[str, tuple[Sidecar, str]]:
         "windows-forged": (replace(sound, windows=bytes(len(sound.windows))), "error"),
         "windows-beyond": (span(5, 3, len(sound.windows) << 16 | WINDOW), "error"),
         "window-not-needed": (made.sidecar(without(made)), "used"),
-        "reserved-bits": (replace(record(4, 1 << 40), trailer=trailer(2, 7).trailer), "used"),
+        "reserved-bits": (record(4, 1 << 40).with_trailer(2, 7), "used"),
         "point-moved": (span(5, 0, bit + 1), "error"),
         "point-of-another": (span(5, 0, sound.spans[4][0] + 8), "error"),
         "checksum-wrong": (span(5, 2, check ^ 1), "error"),
@@ -273,26 +353,56 @@ def sidecars(made: Made) -> dict[str, tuple[Sidecar, str]]:
     }
 
 
-def files() -> dict[str, bytes]:
-    """Return all that is made, by name."""
-    made = archive()
-    found = {ARCHIVE: made.data}
-    listed = []
-    for name, (sidecar, outcome) in sidecars(made).items():
-        found[f"{name}.seek"] = sidecar.data
-        listed.append({"sidecar": f"{name}.seek", "outcome": outcome})
-    about = {
-        "archive": ARCHIVE,
+def framed_sidecars(made: Made) -> dict[str, tuple[Sidecar, str]]:
+    """Do the same for the archive of a frame."""
+    sound = made.sidecar(lambda *_: b"")
+    for number, (_, _, kind) in enumerate(made.points):
+        sound = sound.with_span(number, 3, ALL_BEFORE if kind == COMPRESSED else 0)
+    bit, begin, check, _ = sound.spans[2]
+    return {
+        "frame": (sound, "used"),
+        "frame-decompressed": (sound.with_span(2, 3, ALL_BEFORE), "used"),
+        "frame-called-raw": (sound.with_span(1, 3, 0), "error"),
+        "frame-checksum-wrong": (sound.with_span(2, 2, check ^ 1), "error"),
+        "frame-checksum-of-decompressed-wrong": (sound.with_span(1, 2, check), "error"),
+        "frame-point-moved": (sound.with_span(2, 0, bit + 8), "error"),
+        "frame-point-within-a-byte": (sound.with_span(2, 0, bit + 1), "error"),
+        "frame-content-offset-wrong": (sound.with_span(2, 1, begin + 1), "error"),
+        "frame-content-size-wrong": (sound.with_record(2, len(made.content) - 1), "refused"),
+        "frame-longer": (sound.with_record(1, len(made.data) + 1), "refused"),
+        "frame-elsewhere": (sound.with_record(0, 1), "refused"),
+    }
+
+
+def about(name: str, made: Made, kinds: tuple[str, ...], outcomes: dict[str, str]) -> dict[str, object]:
+    """Return what the manifest says of an archive."""
+    return {
+        "archive": name,
         "sha256": hashlib.sha256(made.data).hexdigest(),
         "content_size": len(made.content),
         "content_sha256": hashlib.sha256(made.content).hexdigest(),
         "points": [
-            {"bit": bit, "content_offset": begin, "block": ("stored", "fixed", "dynamic")[kind]}
-            for bit, begin, kind in made.points
+            {"bit": bit, "content_offset": begin, "block": kinds[kind]} for bit, begin, kind in made.points
         ],
-        "sidecars": listed,
+        "sidecars": [{"sidecar": sidecar, "outcome": outcome} for sidecar, outcome in outcomes.items()],
     }
-    found["manifest.json"] = (json.dumps(about, indent=1) + "\n").encode()
+
+
+def files() -> dict[str, bytes]:
+    """Return all that is made, by name."""
+    found = {}
+    listed = []
+    member, frame = archive(), framed_archive()
+    for name, made, kinds, lies in (
+        (ARCHIVE, member, ("stored", "fixed", "dynamic"), sidecars(member)),
+        (FRAMED, frame, ("raw", "rle", "compressed"), framed_sidecars(frame)),
+    ):
+        found[name] = made.data
+        found |= {f"{lie}.seek": sidecar.data for lie, (sidecar, _) in lies.items()}
+        listed.append(
+            about(name, made, kinds, {f"{lie}.seek": outcome for lie, (_, outcome) in lies.items()})
+        )
+    found["manifest.json"] = (json.dumps({"archives": listed}, indent=1) + "\n").encode()
     return found
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 
 import seekwarc
 from seekwarc.errors import FormatWarning, SeekWarcError
@@ -21,14 +22,26 @@ from tests.support.sidecar_reader import IndependentReader, RefusedError, WrongE
 from tests.support.vectors import NOTES
 
 SAMPLES = NOTES / "sidecar" / "samples"
-MANIFEST: dict[str, Any] = json.loads(SAMPLES.joinpath("manifest.json").read_text())
-ARCHIVE = SAMPLES / MANIFEST["archive"]
-CASES = [(it["sidecar"], it["outcome"]) for it in MANIFEST["sidecars"]]
+MEMBER, FRAME = ARCHIVES = json.loads(SAMPLES.joinpath("manifest.json").read_text())["archives"]
+About = dict[str, Any]
+CASES = [
+    pytest.param(about, it["sidecar"], it["outcome"], id=it["sidecar"])
+    for about in ARCHIVES
+    for it in about["sidecars"]
+]
 
 
 @cache
-def content() -> bytes:
-    return zlib.decompress(ARCHIVE.read_bytes(), 31)
+def stored(name: str) -> bytes:
+    return SAMPLES.joinpath(name).read_bytes()
+
+
+@cache
+def content_of(name: str) -> bytes:
+    data = stored(name)
+    if name.endswith(".gz"):
+        return zlib.decompress(data, 31)
+    return zstandard.ZstdDecompressor().decompressobj().decompress(data)
 
 
 def test_the_samples_are_what_their_script_makes() -> None:
@@ -38,38 +51,41 @@ def test_the_samples_are_what_their_script_makes() -> None:
 
 
 def test_points_are_at_every_bit_before_every_type_of_block() -> None:
-    assert hashlib.sha256(content()).hexdigest() == MANIFEST["content_sha256"]
-    pairs = {(point["bit"] % 8, point["block"]) for point in MANIFEST["points"]}
+    pairs = {(point["bit"] % 8, point["block"]) for point in MEMBER["points"]}
     assert len(pairs) == 8 * 3
+    assert {point["block"] for point in FRAME["points"]} == {"raw", "rle", "compressed"}
+    for about in ARCHIVES:
+        assert hashlib.sha256(content_of(about["archive"])).hexdigest() == about["content_sha256"]
 
 
-def seekwarc_outcome(sidecar: str) -> str:
+def seekwarc_outcome(about: About, sidecar: str) -> str:
     """Read each span with seekwarc, which is right or an error."""
+    content = content_of(about["archive"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FormatWarning)
-        with seekwarc.open(ARCHIVE, sidecar=SAMPLES / sidecar) as archive:
+        with seekwarc.open(SAMPLES / about["archive"], sidecar=SAMPLES / sidecar) as archive:
             # A copy has not read the beginning of the record, and does not know it without the sidecar.
             body = pickle.loads(pickle.dumps(archive.record_at(0))).body
             if body.table_status is not seekwarc.TableStatus.SIDECAR:
-                assert body.read(500_000, 500_100) == content()[500_000:500_100]
+                assert body.read(500_000, 500_100) == content[500_000:500_100]
                 return "refused"
             outcome = "used"
-            for number in range(len(body.frames)):
+            for number in reversed(range(len(body.frames))):
                 frame = body.frames[number]
+                assert body.plan(frame.content_start, frame.content_stop).is_verified
                 try:
                     found = body.read(frame.content_start, frame.content_stop)
                 except SeekWarcError:
                     outcome = "error"
                 else:
-                    assert found == content()[frame.content_start : frame.content_stop]
+                    assert found == content[frame.content_start : frame.content_stop]
             return outcome
 
 
-def independent_outcome(sidecar: str) -> str:
+def independent_outcome(about: About, sidecar: str) -> str:
+    content = content_of(about["archive"])
     try:
-        reader = IndependentReader(
-            ARCHIVE.read_bytes(), SAMPLES.joinpath(sidecar).read_bytes(), 0, len(content())
-        )
+        reader = IndependentReader(stored(about["archive"]), stored(sidecar), 0, len(content))
     except RefusedError:
         return "refused"
     outcome = "used"
@@ -77,28 +93,28 @@ def independent_outcome(sidecar: str) -> str:
     for number in range(len(reader) - 1):
         start, stop = reader.bounds(number)
         try:
-            assert reader.span(number) == content()[start:stop]
+            assert reader.span(number) == content[start:stop]
         except WrongError:
             outcome = "error"
     return outcome
 
 
-@pytest.mark.parametrize(("sidecar", "outcome"), CASES, ids=[name for name, _ in CASES])
-def test_a_sidecar_has_the_outcome_that_the_manifest_says(sidecar: str, outcome: str) -> None:
-    assert (seekwarc_outcome(sidecar), independent_outcome(sidecar)) == (outcome, outcome)
+@pytest.mark.parametrize(("about", "sidecar", "outcome"), CASES)
+def test_a_sidecar_has_the_outcome_that_the_manifest_says(about: About, sidecar: str, outcome: str) -> None:
+    assert (seekwarc_outcome(about, sidecar), independent_outcome(about, sidecar)) == (outcome, outcome)
 
 
 def test_the_command_tells_which_records_have_one(tmp_path: Path, run_main, capsys) -> None:
     path = tmp_path / "points.warc.gz"
-    path.write_bytes(ARCHIVE.read_bytes())
-    path.with_name("points.warc.gz.seek").write_bytes(SAMPLES.joinpath("windows-whole.seek").read_bytes())
+    path.write_bytes(stored(MEMBER["archive"]))
+    path.with_name("points.warc.gz.seek").write_bytes(stored("windows-whole.seek"))
     assert run_main("info", path) == 0
     assert "1 record: points listed by a sidecar" in capsys.readouterr().out
     assert run_main("info", path, "0", "--range", "500000-500099", "--json") == 0
     about = json.loads(capsys.readouterr().out)
-    assert (about["table_status"], about["frames"]) == ("sidecar", len(MANIFEST["points"]))
+    assert (about["table_status"], about["frames"]) == ("sidecar", len(MEMBER["points"]))
     assert about["plan"]["frames"] == 1
     assert run_main("ls", path, "--json") == 0
-    assert json.loads(capsys.readouterr().out)["frames"] == len(MANIFEST["points"])
+    assert json.loads(capsys.readouterr().out)["frames"] == len(MEMBER["points"])
     assert run_main("cat", path, "0", "--range", "500000-500099") == 0
     assert capsys.readouterr().out == "x" * 100

@@ -14,9 +14,9 @@ interruption.
 
 If OUT ends with .idx, it becomes a ZipNum cluster, whose blocks go into a file beside it, OUT.cdx.gz.
 
-With --sidecar no index is made, but for each .warc.gz a file beside it, NAME.seek, with points at which its
-large records can be entered. All readers of this package find it, and read any range of a film in such a
-record at once. A file without large records gets none.
+With --sidecar no index is made, but for each .warc.gz, or .warc.zst with one frame a record, a file beside
+it, NAME.seek, with points at which its large records can be entered. All readers of this package find it, and
+read any range of a film in such a record at once. A file without large records gets none.
 
 seekwarc index crawl-*.warc.zst -o crawl.cdxj
 seekwarc index crawls/ -o crawls.cdxj --jobs 4

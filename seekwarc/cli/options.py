@@ -54,7 +54,7 @@ def add_sidecar_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sidecar",
         metavar="SIDECAR",
-        help="path or URL of the sidecar of FILE, a .warc.gz (default: FILE.seek, if there is one)",
+        help="path or URL of the sidecar of FILE (default: FILE.seek, if there is one)",
     )
 
 

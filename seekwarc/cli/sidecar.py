@@ -26,7 +26,7 @@ __all__ = ["add_sidecar_arguments", "make_sidecars"]
 
 
 def add_sidecar_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("sidecars of .warc.gz")
+    group = parser.add_argument_group("sidecars")
     add_flag(
         group,
         "--sidecar",
@@ -103,5 +103,5 @@ def _fields(done: Sidecar | None) -> dict[str, object]:
 
 def _text(done: Sidecar) -> str:
     if not done.records:
-        return "no sidecar, because no gzip member is a record of that size (--min-size)"
+        return "no sidecar, because no record of that size (--min-size) is one gzip member or large frame"
     return f"{counted(done.records, 'record')}, {counted(done.spans, 'span')}"

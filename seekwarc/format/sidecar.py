@@ -24,6 +24,7 @@ from seekwarc.format.seektable import FrameEntry, SeekTable
 
 __all__ = [
     "MAX_SPAN",
+    "MAX_SPANS",
     "MAX_WINDOW",
     "SAMPLE_SIZE",
     "SIDECAR_SUFFIX",
@@ -43,6 +44,8 @@ MAX_WINDOW: Final = 32 << 10
 """How far a deflate stream refers back (RFC 1951, section 2)."""
 MAX_SPAN: Final = 32 << 20
 """Maximum content of a span: a read holds at most one a thread in memory."""
+MAX_SPANS: Final = 1 << 13
+"""Of one record, about: a larger one is given longer spans."""
 MAGIC: Final = b"WARCseek"
 VERSION: Final = 1
 CHECKED_FLAG: Final = 1
@@ -50,6 +53,8 @@ SPAN_WORDS: Final = 4
 SPAN_SIZE: Final = 8 * SPAN_WORDS
 RECORD_WORDS: Final = 5
 RECORD_SIZE: Final = 8 * RECORD_WORDS
+ALL_BEFORE: Final = 0xFFFF
+"""A window of this size means that the span may refer to all content before it."""
 WINDOW_UNIT: Final = 1 << 16
 """A window's position is stated in the upper 48 bits of a number, its size in the lower 16."""
 
@@ -79,8 +84,9 @@ class Span(NamedTuple):
     """Offset of the span's first byte in the decompressed record."""
     xxh64: int
     """XXH64, seed 0, of the span's content."""
-    window: bytes
-    """Content before the span that it refers to, up to 32 KiB; bytes never referred to may be zero."""
+    window: bytes | None
+    """Content before the span that it refers to, up to 32 KiB; bytes never referred to may be zero. None if
+    it may refer to all of that, so that the frame has to be decoded from its beginning."""
 
 
 @dataclass(slots=True)
@@ -91,13 +97,13 @@ class SidecarRecord:
     """
 
     offset: int
-    """Offset in the archive of the gzip member that the record is."""
+    """Offset in the archive of the gzip member, or Zstandard frame, that the record is."""
     length: int
-    """Stored bytes up to the member's end."""
+    """Stored bytes up to its end."""
     content_size: int
     """Bytes of the decompressed record: header, block and CRLF CRLF."""
     spans: Iterable[Span]
-    """Begin with the first deflate block of the member, each where the one before it ends."""
+    """Begin with the first block of the member or frame, each where the one before it ends."""
     is_checked: bool = False
     """Whether the record's WARC-Payload-Digest was found right."""
 
@@ -125,7 +131,6 @@ class SpanTable(SeekTable):
         if max(content_sizes) > MAX_SPAN:
             raise FormatError(f"the sidecar has a span of more than {MAX_SPAN} bytes")
         super().__init__(stored_sizes, content_sizes, spans[2::SPAN_WORDS])
-        self.length = length
         self._points = points
         self._windows = spans[3::SPAN_WORDS]
         self._header_size = starts[0] - offset
@@ -184,6 +189,8 @@ class Directory:
         number = bisect_left(self.offsets, offset)
         if number == len(self.offsets) or self.offsets[number] != offset:
             return None
+        if offset + self.lengths[number] > self.identity.size:
+            raise FormatError("the sidecar lists more bytes of this record than the archive has")
         first, stop = self._firsts[number : number + 2]
         spans = self._words(self.windows_size + first * SPAN_SIZE, (stop - first) * SPAN_SIZE)
         row = self._rows[number * RECORD_WORDS : (number + 1) * RECORD_WORDS]
@@ -209,11 +216,12 @@ class DirectoryBuilder:
 
     def add_span(self, span: Span) -> None:
         """Add a span of the record that is added next; its window follows those before."""
-        if len(span.window) > MAX_WINDOW:
-            raise ValueError(f"a window has at most {MAX_WINDOW} bytes, not {len(span.window)}")
-        window = self._windows_size * WINDOW_UNIT + len(span.window)
+        size = len(span.window or b"")
+        if size > MAX_WINDOW:
+            raise ValueError(f"a window has at most {MAX_WINDOW} bytes, not {size}")
+        window = self._windows_size * WINDOW_UNIT + size if span.window is not None else ALL_BEFORE
         self._spans.extend((8 * span.stored - span.bits, span.content, span.xxh64, window))
-        self._windows_size += len(span.window)
+        self._windows_size += size
 
     def end_record(self, record: SidecarRecord) -> None:
         """Add a record, which has the spans that were added since the one before."""

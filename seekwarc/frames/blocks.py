@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from seekwarc.format.buffer import Buffer
     from seekwarc.frames.context import FrameContext
 
-__all__ = ["BlockRange", "FrameBlocks"]
+__all__ = ["BlockRange", "FrameBlocks", "frame_beginning"]
 
 SHORT_READ: Final = 1 << 20
 """Stored bytes that are read at once."""
@@ -137,7 +137,7 @@ class FrameBlocks:
         frame = self._frame
         if self._decode is None:
             self._decode = self.context.decoder.incremental(frame)
-            self._decode(_frame_beginning(frame))
+            self._decode(frame_beginning(frame))
         # Nothing refers to what lies further back than the window.
         for _ in range(-(-min(self._replaced, frame.window_size) // frame.block_size)):
             self._decode((frame.block_size << 3 | RLE_BLOCK << 1).to_bytes(BLOCK_HEADER_SIZE + 1, "little"))
@@ -226,7 +226,7 @@ class BlockRange:
             yield piece if stop - start == size else bytes(piece) * size
 
 
-def _frame_beginning(frame: FrameHeader) -> bytes:
+def frame_beginning(frame: FrameHeader) -> bytes:
     """Return the header of a frame that may hold any content, and states neither size nor checksum."""
     exponent = frame.window_size.bit_length() - 1
     eighth = 1 << exponent - 3

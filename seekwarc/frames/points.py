@@ -91,14 +91,14 @@ class SpanRun(FrameRun):
         self._entries = spans
         self._windows = windows
 
-    def _inflate(self, frame: FrameEntry, stored: Buffer, size: int) -> bytes:
+    def _content_of(self, frame: FrameEntry, stored: Buffer, size: int) -> bytes:
         bit, place = self._entries.entry(frame.number)
         return inflated(stored, bit, self._windows(place.start, place.stop) if place else b"", size)
 
     @override
     def _whole(self, frame: FrameEntry, stored: Buffer) -> bytes:
         try:
-            content = self._inflate(frame, stored, frame.content_size)
+            content = self._content_of(frame, stored, frame.content_size)
             if xxhash.xxh64_intdigest(content) != frame.checksum:
                 raise ChecksumError(
                     "the content's checksum is not the one in the sidecar; make that again, or open with "
@@ -115,7 +115,7 @@ class SpanRun(FrameRun):
             out[:] = self._whole(frame, stored)
             return
         try:
-            out[:] = self._inflate(frame, stored, len(out))
+            out[:] = self._content_of(frame, stored, len(out))
         except FormatError as error:
             raise self._named(error, frame) from error
         self._context.count(decoded=len(out))

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from seekwarc.format.buffer import Buffer
 
-__all__ = ["FrameRun", "ReadPlan"]
+__all__ = ["FrameRun", "ReadPlan", "Target"]
 
 PARALLEL_FROM: Final = 3 << 20
 """Content bytes below which handing frames to other threads costs more than it saves."""
@@ -72,7 +72,9 @@ class ReadPlan(NamedTuple):
         return sum(stop - start for start, stop in self.ranges)
 
 
-class _Target:
+class Target:
+    """Where the content of frames goes."""
+
     __slots__ = ("out", "start", "verify")
 
     def __init__(self, start: int, out: memoryview, *, verify: bool) -> None:
@@ -85,10 +87,12 @@ class _Target:
         return max(self.start - frame.content_start, 0)
 
     def part(self, frame: FrameEntry) -> memoryview:
+        """Return the place of a frame's content, or of what is wanted of it."""
         begin = max(frame.content_start - self.start, 0)
         return self.out[begin : frame.content_stop - self.start]
 
     def copy(self, frame: FrameEntry, content: bytes) -> None:
+        """Fill the place of a frame's content."""
         start = self.begin(frame)
         with self.part(frame) as out:
             out[:] = memoryview(content)[start : start + len(out)]
@@ -148,7 +152,7 @@ class FrameRun:
             return self._content(frame)[start - frame.content_start : stop - frame.content_start]
         out = bytearray(stop - start)
         with memoryview(out) as view:
-            self._fill(wanted, _Target(start, view, verify=True))
+            self._fill(wanted, Target(start, view, verify=True))
         return bytes(out)
 
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:
@@ -156,9 +160,9 @@ class FrameRun:
         wanted = self.table.locate(start, start + len(out))
         if self._window is not None:
             self._prefetch(self._window.note(wanted.start, wanted.stop))
-        self._fill(wanted, _Target(start, out, verify=verify))
+        self._fill(wanted, Target(start, out, verify=verify))
 
-    def _fill(self, wanted: range, target: _Target) -> None:
+    def _fill(self, wanted: range, target: Target) -> None:
         """Fill the target from the cache, from what other threads are decoding, and from the source."""
         if len(wanted) == 1 and self._read_one(self.table[wanted.start], target):
             return
@@ -207,7 +211,7 @@ class FrameRun:
             return cached
         try:
             if stored is None:
-                stored = self._stored_bytes(frame.stored_start, frame.stored_size)
+                stored = self._stored_of(frame)
             content = self._whole(frame, stored)
         except BaseException:
             context.cache.end(key, None)
@@ -215,7 +219,7 @@ class FrameRun:
         context.cache.end(key, content)
         return content
 
-    def _read_one(self, frame: FrameEntry, target: _Target) -> bool:
+    def _read_one(self, frame: FrameEntry, target: Target) -> bool:
         """Fill the target from one frame; False where that is cached or being decoded, and all is wanted."""
         if target.verify and len(target.out) < frame.content_size:
             target.copy(frame, self._content(frame))
@@ -223,8 +227,11 @@ class FrameRun:
         cache, key = self._context.cache, self._key(frame)
         if cache.get(key) is not None or cache.is_under_way(key):
             return False
-        self._decode(frame, self._stored_bytes(frame.stored_start, frame.stored_size), target)
+        self._decode(frame, self._stored_of(frame), target)
         return True
+
+    def _stored_of(self, frame: FrameEntry) -> Buffer:
+        return self._stored_bytes(frame.stored_start, frame.stored_size)
 
     def _stored_bytes(self, start: int, size: int) -> Buffer:
         if start + size <= len(self._head):
@@ -270,7 +277,7 @@ class FrameRun:
                 raise self._context.cut(self.offset)
             yield array("Q", islice(numbers, request.ranges)), request.start - self.offset, memoryview(data)
 
-    def _decode_all(self, runs: list[range], target: _Target) -> None:
+    def _decode_all(self, runs: list[range], target: Target) -> None:
         for numbers, base, stored in self._stored(runs):
 
             def decode(some: array[int], base: int = base, stored: memoryview = stored) -> None:
@@ -295,7 +302,7 @@ class FrameRun:
                 if error is not None:
                     raise error
 
-    def _decode(self, frame: FrameEntry, stored: Buffer, target: _Target) -> None:
+    def _decode(self, frame: FrameEntry, stored: Buffer, target: Target) -> None:
         # An error's traceback must not keep hold of the caller's buffer.
         with target.part(frame) as out:
             if len(out) == frame.content_size:

@@ -52,7 +52,7 @@ def write_sidecar(target: BinaryIO, records: Iterable[SidecarRecord], identity: 
     for record in records:
         for span in record.spans:
             directory.add_span(span)
-            output.add(span.window)
+            output.add(span.window or b"")
         directory.end_record(record)
     # Frames of the directory hold no windows, so that it is read without them.
     output.flush()

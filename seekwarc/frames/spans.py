@@ -27,7 +27,7 @@ import xxhash
 
 from seekwarc.errors import ChecksumError, FormatError, TruncatedError
 from seekwarc.format.buffer import Buffer
-from seekwarc.format.sidecar import MAX_SPAN, MAX_WINDOW, SidecarRecord, Span
+from seekwarc.format.sidecar import MAX_SPAN, MAX_SPANS, MAX_WINDOW, SidecarRecord, Span
 from seekwarc.frames.deflate import combined_crc
 from seekwarc.frames.deflate_blocks import Block, Take, blocks_from
 from seekwarc.frames.inflate import gzip_codec
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 __all__ = ["KnownPoint", "member_spans"]
 
-MAX_SPANS: Final = 1 << 13
-"""Of one record: a larger one has longer spans."""
 READ: Final = 1 << 20
 AHEAD: Final = 4
 """Spans that wait for being tried out."""

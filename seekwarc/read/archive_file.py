@@ -26,6 +26,7 @@ from seekwarc.storage.fetch import Fetcher
 from seekwarc.system import default_threads
 
 if TYPE_CHECKING:
+    from seekwarc.frames.block_spans import InOrder
     from seekwarc.frames.points import SpanRun
     from seekwarc.read.sidecar_file import SidecarFile
 
@@ -207,13 +208,14 @@ class ArchiveFile:
                 self._tables = FileTables(self.source, limit=self.max_table_size, max_links=self._max_links)
             return self._tables
 
-    def spans(self, offset: int, size: int) -> SpanRun | None:
-        """Return a record of `size` bytes in one gzip member as spans; None if no sidecar lists it."""
+    def spans(self, offset: int, size: int, in_order: InOrder) -> SpanRun | None:
+        """Return a record of `size` bytes as spans; None if no sidecar lists it. See `SidecarFile.run`."""
         if size < MIN_SIDECAR_RECORD or self.source.is_pipe:
             return None
         with self._noting_sidecar(offset):
             sidecar = self._found_sidecar()
-            return sidecar.run(self.frames, offset, size, self.grammar.gap) if sidecar is not None else None
+            if sidecar is not None:
+                return sidecar.run(self.frames, offset, size, self.grammar.gap, in_order)
         return None
 
     def places_in_sidecar(self) -> list[tuple[int, int]]:

@@ -131,7 +131,9 @@ def filled_body(file: ArchiveFile, offset: int, length: int | None = None) -> Fi
             frames = record.body.frames if record is not None else None
         except FormatError:
             continue
-        if record is not None and frames is not None and len(frames) > 1:
+        if record is None or record.seek_table_status is TableStatus.SIDECAR:
+            return None  # Its spans are not frames.
+        if frames is not None and len(frames) > 1:
             return FilledBody(record.body, frames)
     return None
 

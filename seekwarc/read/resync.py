@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from seekwarc.frames.pieces import Compression
-    from seekwarc.frames.stream import ContentStream
+    from seekwarc.frames.stream import ContentStream, Mark
     from seekwarc.read.archive_file import ArchiveFile
     from seekwarc.read.record import Record
 
@@ -39,6 +39,7 @@ __all__ = [
     "is_followed",
     "next_record",
     "note_deviation",
+    "pass_surplus",
     "swallowed_record",
     "too_large",
     "too_small",
@@ -238,3 +239,13 @@ def is_followed(file: ArchiveFile, damage: int, compression: Compression) -> boo
             not may_search or RecordSearch(file, compression).next_after(damage, damage) < size,
         )
     return file.followed[1]
+
+
+def pass_surplus(record: Record, stream: ContentStream, block_end: int) -> Mark | None:
+    """Pass the bytes of a block that its Content-Length does not count, if a record follows nearby."""
+    may_mend = record.body.file.may_mend(NEARBY_BEFORE)
+    position = next_record(stream, stream.position) if may_mend else None
+    if position is not None:
+        note_deviation(record, "length", too_small(record.content_length, position - block_end))
+        stream.skip_to(position)
+    return stream.mark()

@@ -18,15 +18,13 @@ from seekwarc.read.body import CUT_OFF, RecordBody, TableStatus, record_size
 from seekwarc.read.record import Record
 from seekwarc.read.resync import (
     NEARBY,
-    NEARBY_BEFORE,
     SHARED,
     check_trailer,
     is_end,
     is_followed,
-    next_record,
     note_deviation,
+    pass_surplus,
     too_large,
-    too_small,
 )
 
 if TYPE_CHECKING:
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
     from seekwarc.frames.pieces import Compression
     from seekwarc.frames.points import SpanRun
     from seekwarc.frames.scan import Window
-    from seekwarc.frames.stream import ContentStream, Head, Mark
+    from seekwarc.frames.stream import ContentStream, Head
     from seekwarc.read.archive_file import ArchiveFile
 
 __all__ = ["StreamBody", "StreamedRecords", "streamed_group", "streamed_to_end"]
@@ -53,7 +51,6 @@ class StreamBody(RecordBody):
     Reads that go forward go on where the last one ended; a read that goes back begins again.
 
     Args:
-        skip: Content bytes before the record in the frame or member that it begins in.
         live: The stream that an iteration reads the file with, and the position in it at which the record
             begins; used as long as it has not passed.
         limit: Offset that no more than what is wanted is read beyond.
@@ -132,8 +129,8 @@ class StreamBody(RecordBody):
     def _spans(self) -> SpanRun | None:
         """Return the record as spans of a sidecar; None if no sidecar lists it."""
         if self._runs is None:
-            is_member = self._compression == "gz" and not self.skip
-            self._runs = (self.file.spans(self.offset, record_size(self.header)) if is_member else None,)
+            is_one = self._compression != "none" and not self.skip
+            self._runs = (self.file.spans(self.offset, record_size(self.header), self) if is_one else None,)
         return self._runs[0]
 
     def _way(self, start: int, stop: int, *, verify: bool = True) -> SpanRun | BlockRange | None:
@@ -147,7 +144,7 @@ class StreamBody(RecordBody):
                 found = self.blocks = None
             return found
         # What an iteration decompresses anyway, and the head of a record, which was read with its header.
-        is_free = stream is not None and (self._is_passed or stop <= SHORT_READ)
+        is_free = stream is not None and (self._is_passed or (stop <= SHORT_READ and not self.is_in_frames))
         return None if is_free and is_next else self._spans()
 
     @property
@@ -178,10 +175,23 @@ class StreamBody(RecordBody):
         if spans is not None:
             spans.read_into(start, out, verify=verify)
             return len(out)
+        return self._fill(start, out)
+
+    def is_at(self, position: int) -> bool:
+        """See `InOrder`."""
+        return self._stream is not None and self._stream.position == self._base + position
+
+    def decoded(self, start: int, stop: int) -> bytes:
+        """See `InOrder`."""
+        out = bytearray(stop - start)
+        if self._fill(start, memoryview(out)) < len(out):
+            raise self.cut()
+        return bytes(out)
+
+    def _fill(self, start: int, out: memoryview) -> int:
         with self._lock:
-            filled = self._open().read_at(self._base + start, out)
-            if filled is None:
-                filled = self._open(again=True).read_at(self._base + start, out)
+            found = self._open().read_at(self._base + start, out)
+            filled = self._open(again=True).read_at(self._base + start, out) if found is None else found
             filled = filled or 0
             if filled < len(out) and (not filled or self.hides_records()):
                 # Why there is no more: the stream raises its damage, if that is not just the file's end.
@@ -415,7 +425,7 @@ class StreamedRecords:
             if self._tolerant and mark is not None and not stream.begins_record():
                 if self._go_back(record):
                     return
-                mark = self._pass_surplus(record)
+                mark = pass_surplus(record, self._stream, self._block_end)
         except FormatError:
             if not stream.frame_is_open:
                 # What follows is damaged; this record is not.
@@ -473,16 +483,6 @@ class StreamedRecords:
         self.trailer = head.before if head.before == self._gap else b""
         record.note_length(head.offset - record.offset)
         return True
-
-    def _pass_surplus(self, record: Record) -> Mark | None:
-        """Pass the bytes of a block that its Content-Length does not count, if a record follows nearby."""
-        stream = self._stream
-        position = next_record(stream, stream.position) if self._file.may_mend(NEARBY_BEFORE) else None
-        if position is not None:
-            surplus = position - self._block_end
-            note_deviation(record, "length", too_small(record.content_length, surplus))
-            stream.skip_to(position)
-        return stream.mark()
 
 
 def streamed_group(

@@ -1,6 +1,6 @@
 """The sidecar of a file: found beside it or by its name, and compared with it before it is believed.
 
-Goal: any range of a large gzip member for the price of one span, and no sidecar of another archive.
+Goal: any range of a large gzip member or frame for the price of one span, and no sidecar of another archive.
 
 Plan: a sidecar is opened when a large record is first read by range. That takes one read at its end, of its
 seek table and directory; a range takes one more for a window, where the span has one. Sidecar and archive
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from seekwarc.errors import FormatError, SourceError
 from seekwarc.format.sidecar import MAX_WINDOW, SAMPLE_SIZE, SIDECAR_SUFFIX, Directory
+from seekwarc.frames.block_spans import BlockSpanRun, InOrder
 from seekwarc.frames.context import FrameContext
 from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.frames.points import SpanRun
@@ -70,10 +71,17 @@ class SidecarFile:
         """Offset and stored length of each record that it lists."""
         return [*zip(self._directory.offsets, self._directory.lengths, strict=True)]
 
-    def run(self, context: FrameContext, offset: int, size: int, gap: int = 0) -> SpanRun | None:
+    def run(
+        self,
+        context: FrameContext,
+        offset: int,
+        size: int,
+        gap: int,
+        in_order: InOrder,
+    ) -> SpanRun | None:
         """Return the spans of the record at `offset`, which has `size` bytes; None if it is not listed.
 
-        As many bytes as `gap` may come after it.
+        As many bytes as `gap` may come after it. `in_order` decodes it from its beginning.
 
         Raises:
             FormatError: What is listed is not this record.
@@ -81,8 +89,10 @@ class SidecarFile:
         spans = self._directory.find(offset)
         if spans is None:
             return None
-        if not 0 <= spans.content_size - size <= gap or offset + spans.length > self._directory.identity.size:
+        if not 0 <= spans.content_size - size <= gap:
             raise FormatError(f"it lists {spans.content_size} bytes for this record, which has {size}")
+        if in_order.is_in_frames:
+            return BlockSpanRun(context, offset, spans, in_order)
         return SpanRun(context, offset, spans, self._windows)
 
     def _windows(self, start: int, stop: int) -> bytes:

@@ -162,7 +162,10 @@ class ZstdBody(RecordBody):
     @property
     def frames(self) -> SeekTable | None:
         """See `RecordBody.frames`; they are only claimed unless `known_frames` has them."""
-        frames = self._find().frames
+        found = self._find()
+        if found.status is TableStatus.SIDECAR and isinstance(found.way, RecordBody):
+            return found.way.frames
+        frames = found.frames
         return frames.table if frames is not None else None
 
     @property
@@ -245,9 +248,10 @@ class ZstdBody(RecordBody):
     def _in_blocks(self, frame: FrameHeader, size: int, problem: str | None) -> _Found:
         """Find the blocks of a record that is one large frame."""
         file, stream, known = self.file, self._stream(), None
+        is_listed = stream.table_status is TableStatus.SIDECAR
         is_far = file.source.policy.is_far
         headers = array("I")
-        if is_far:
+        if is_far and not is_listed:
             # A request for each block would take longer than reading all of them.
             # The first one is at hand, and tells a film from text.
             place = self.offset + frame.size
@@ -257,7 +261,7 @@ class ZstdBody(RecordBody):
                 headers = raw_block_headers(
                     frame, size, range(least, most + 1), int.from_bytes(first, "little")
                 )
-        else:
+        elif not is_far:
             try:
                 headers, end = scan_blocks(file.source, self.offset, frame)
                 if frame.content_size:
@@ -268,7 +272,7 @@ class ZstdBody(RecordBody):
                 if file.strict:
                     raise
         stored = sum(header >> 3 for header in headers if header >> 1 & 3 != COMPRESSED_BLOCK)
-        if not file.strict and 2 * stored >= size:
+        if not (file.strict or is_listed) and 2 * stored >= size:
             stream.blocks = FrameBlocks(file.frames, self.offset, frame, headers, is_claimed=is_far)
         return _Found(stream, stream.table_status, problem, known)
 

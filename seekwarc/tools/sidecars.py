@@ -1,4 +1,4 @@
-"""Making sidecars: points at which the large records of a .warc.gz can be entered, in a file beside it."""
+"""Making sidecars: points at which large records of a file can be entered, in another file beside it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from typing import BinaryIO, Final, Unpack, cast
 from seekwarc.errors import FormatError
 from seekwarc.format.gzidx import parse_gzidx
 from seekwarc.format.sidecar import MAX_SPAN, SIDECAR_SUFFIX, SidecarRecord
+from seekwarc.frames.block_spans import frame_spans
+from seekwarc.frames.scan import Window, frame_start_at
 from seekwarc.frames.sidecar import archive_identity, write_sidecar
 from seekwarc.frames.spans import KnownPoint, member_spans
+from seekwarc.frames.verify import MAX_FRAME_CONTENT
 from seekwarc.options import check_range
 from seekwarc.read.body import record_size
 from seekwarc.read.options import ReadLimits
@@ -45,7 +48,7 @@ class Sidecar:
     """The result of making a sidecar.
 
     Example:
-        >>> seekwarc.tools.sidecar("crawl.warc.zst").records  # its seek tables do the same
+        >>> seekwarc.tools.sidecar("crawl.warc.zst").records  # its records are in small frames
         0
     """
 
@@ -69,10 +72,11 @@ def sidecar(
     on_progress: Progress = no_progress,
     **limits: Unpack[ReadLimits],
 ) -> Sidecar:
-    """Make the sidecar of a .warc.gz, with which ranges of large records are read by themselves.
+    """Make the sidecar of a .warc.gz or .warc.zst, with which ranges of large records are read by themselves.
 
         tools.sidecar("crawl.warc.gz")
 
+    Of a .warc.zst it lists records that are one frame of more than 32 MiB, at least half of it in raw blocks.
     The file itself is not changed. Where `rapidgzip` is installed, all cores of a large machine work.
 
     Args:
@@ -107,7 +111,7 @@ def sidecar(
         pool = opened.enter_context(ThreadPoolExecutor(default_threads(), "seekwarc-points"))
         stored = on_progress(open_source(source), name)
         making = _Making(stored, pool, min_size, spacing, on_problem)
-        archive = opened.enter_context(Reader(stored, on_error=making.report, **limits))
+        archive = opened.enter_context(Reader(stored, sidecar=False, on_error=making.report, **limits))
         if gzidx is not None:
             making.points = _points_in(os.fspath(gzidx), opened)
         elif not is_url(name) and default_threads() >= MANY_THREADS:
@@ -130,6 +134,8 @@ class _Making:
     points: Sequence[KnownPoint] = ()
     find_points: Callable[[], Sequence[KnownPoint]] | None = None
     """Called when the first large record was found."""
+    is_framed: bool = False
+    """Whether the file is a .warc.zst."""
     records: int = 0
     spans: int = 0
     damaged: set[int | None] = field(default_factory=set)
@@ -138,7 +144,8 @@ class _Making:
     def of(self, archive: Reader) -> Iterator[SidecarRecord]:
         """Yield the large records with their spans. What one takes is not decompressed a second time."""
         offset, passed = 0, -1
-        end = archive.size or 0 if archive.compression == "gz" else 0
+        self.is_framed = archive.compression == "zst"
+        end = archive.size or 0 if archive.compression != "none" else 0
         while offset < end:
             made = None
             for record in archive.between(offset):
@@ -153,26 +160,39 @@ class _Making:
             offset = made.offset + made.length
 
     def _made(self, record: Record) -> SidecarRecord | None:
-        if self.find_points is not None:
-            self.points = self.find_points()
-            self.find_points = None
-        size = record_size(record.header)
         try:
-            made = member_spans(
-                self.source.read,
-                record.offset,
-                size,
-                gap=record.body.file.grammar.gap,
-                spacing=self.spacing,
-                points=self.points,
-                pool=self.pool,
-            )
+            made = self._in_frame(record) if self.is_framed else self._in_member(record)
         except FormatError as error:
             self.report(error.located(record.source, record.offset))
             return None
-        self.records += 1
-        self.spans += len([*made.spans])
+        if made is not None:
+            self.records += 1
+            self.spans += len([*made.spans])
         return made
+
+    def _in_member(self, record: Record) -> SidecarRecord:
+        if self.find_points is not None:
+            self.points = self.find_points()
+            self.find_points = None
+        return member_spans(
+            self.source.read,
+            record.offset,
+            record_size(record.header),
+            gap=record.body.file.grammar.gap,
+            spacing=self.spacing,
+            points=self.points,
+            pool=self.pool,
+        )
+
+    def _in_frame(self, record: Record) -> SidecarRecord | None:
+        size, window = record_size(record.header), Window(self.source)
+        start = frame_start_at(window, record.offset)
+        frame = start[1] if start is not None else None
+        # Ranges of smaller frames, and of several, are read and verified without a sidecar.
+        if size <= MAX_FRAME_CONTENT or frame is None or frame.content_size not in (None, size):
+            return None
+        decode = record.body.file.decoder.incremental(frame)
+        return frame_spans(window, record.offset, frame, size, spacing=self.spacing, decode=decode)
 
     def report(self, problem: FormatError) -> None:
         if self.on_problem is None:

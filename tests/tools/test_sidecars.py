@@ -14,7 +14,8 @@ import seekwarc
 from seekwarc import TableStatus, tools
 from seekwarc.errors import ChecksumError, FormatError, SourceError, TargetExistsError
 from seekwarc.tools import sidecars
-from tests.support.foreign import CRLF2, warc_header
+from tests.support.foreign import CRLF2, Foreign, warc_header
+from tests.support.framed import film
 from tests.support.rangeserver import RangeServer
 from tests.support.sidecars import mixed
 from tests.support.sources import Pipe
@@ -70,7 +71,25 @@ def test_only_large_records_are_listed(path):
     assert sorted(os.listdir(path.parent)) == ["a.warc.gz", "a.warc.gz.seek"]
 
 
-def test_files_without_gzip_members_get_none(path, tmp_path):
+def test_a_frame_is_listed_if_most_of_it_is_stored_as_it_is(tmp_path):
+    made = film(1)
+    path = tmp_path / "a.warc.zst"
+    path.write_bytes(made.data)
+    done = tools.sidecar(path)
+    assert (done.records, done.problems) == (1, 0)
+    with seekwarc.open(path) as archive:
+        record = archive.record_at(made.offset)
+        assert record.seek_table_status is TableStatus.SIDECAR
+        assert record.body.read(30_000_000, 30_000_100) == made.content[30_000_000:30_000_100]
+    problems = []
+    text = Foreign().record(b"text that compresses " * 2_000_000).record(b"after")
+    path.write_bytes(text.bytes())
+    done = tools.sidecar(path, on_problem=problems.append, existing="overwrite")
+    assert (done.records, done.problems) == (0, 1)
+    assert "cannot be entered" in str(problems[0])
+
+
+def test_small_frames_get_none(path, tmp_path):
     tools.convert(path, tmp_path / "a.warc.zst")
     assert tools.sidecar(tmp_path / "a.warc.zst", **OPTIONS).records == 0
 
