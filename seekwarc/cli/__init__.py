@@ -43,6 +43,7 @@ VERBS: Final = {
     "concat": "join files, copying compressed frames where the format allows it",
     "split": "cut a file into several, by size or number of records",
     "filter": "copy chosen records into a new file, without compressing them again",
+    "redact": "make a file without chosen records, and search it for what mentions them",
     "join": "write what was captured in parts (206) as one record each",
     "train": "make a dictionary from the records of files",
     "dictionary": "extract or describe the dictionary of a file",

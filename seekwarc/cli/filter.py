@@ -1,12 +1,12 @@
 """Copy chosen records, and what belongs to them, into a new .warc.zst without compressing them again.
 
-With the records that match come the warcinfo records that they name, records concurrent to them (requests
-and metadata), all segments of segmented records, and the originals of revisits, as far as FILE... hold them;
+With the records that match come the warcinfo records that they name, records concurrent to them (requests and
+metadata), all segments of segmented records, and the originals of revisits, as far as FILE... hold them;
 --no-closure leaves these out. --max-size makes a series (part-00000.warc.zst and so on), no file of which is
 ever larger. Frames are copied from every .warc.zst that has the dictionary of the first file; other records
-are compressed again. Of an INDEX (.cdxj, .idx, .parquet) the lines are searched, and of the files that it
-names only what is copied is read; requests and metadata do not come along then. A damaged record is reported
-and left out, and makes the exit status 1.
+are compressed again. The lines of an INDEX (.cdxj, .idx, .parquet) are searched, and nothing is read of its
+files but what is copied; requests and metadata do not come along then. A damaged record is reported and left
+out, and makes the exit status 1.
 
 seekwarc filter crawls/ --hosts sites.txt -o sites.warc.zst
 seekwarc filter crawl.warc.zst --mime 'video/*' --min-size 1M -o films.warc.zst

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from seekwarc.tools.joining import join as join
     from seekwarc.tools.packing import pack as pack
     from seekwarc.tools.recovering import recover as recover
+    from seekwarc.tools.redacting import redact as redact
     from seekwarc.tools.sidecars import sidecar as sidecar
     from seekwarc.tools.splitting import split as split
     from seekwarc.tools.training import train as train
@@ -44,6 +45,7 @@ _HOMES = {
     "join": "seekwarc.tools.joining",
     "pack": "seekwarc.tools.packing",
     "recover": "seekwarc.tools.recovering",
+    "redact": "seekwarc.tools.redacting",
     "sidecar": "seekwarc.tools.sidecars",
     "split": "seekwarc.tools.splitting",
     "train": "seekwarc.tools.training",

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from seekwarc.read.record import Record
+from seekwarc.tools.copy_inputs import Place
 
 __all__ = ["RELATIONS", "Catalogue"]
 
@@ -95,6 +96,12 @@ class Catalogue:
         """Stored bytes of the kept records."""
         return sum(self.lengths[number] for number in self._kept_numbers())
 
+    def places(self, file: int) -> Iterator[Place]:
+        """Yield where the kept records of a file are."""
+        for number in self.kept_in(file):
+            offset, length = self.offsets[number], self.lengths[number]
+            yield offset, self.skips[number], offset + length if length else None
+
     def close(self) -> tuple[Counter[str], int]:
         """Keep what belongs to the kept records, too.
 
@@ -105,19 +112,33 @@ class Catalogue:
         before = -1
         while before != added.total():
             before = added.total()
-            for relation, (numbers, targets) in self._links.items():
-                added[relation] += self._add_linked(numbers, targets)
-            dangling = self._add_originals(added)
+            self.keep_linked(added)
+            originals = self._originals([number for number in self._revisits if self.kept[number]])
+            dangling = sum(original is None for original in originals.values())
+            added["original"] += self._keep(it for it in originals.values() if it is not None)
         infos = {self._infos[number] for number in self._kept_numbers()} - {NO_HASH}
         added["warcinfo"] += self._keep(it for it in range(len(self)) if self._ids[it] in infos)
         return added, dangling
+
+    def keep_linked(self, added: Counter[str]) -> None:
+        """Keep the records that are concurrent to kept ones, and all segments of these, and count them."""
+        before = -1
+        while before != added.total():
+            before = added.total()
+            for relation, (numbers, targets) in self._links.items():
+                added[relation] += self._add_linked(numbers, targets)
+
+    def revisits_of_kept(self) -> list[int]:
+        """Return the numbers of the revisits that are not kept, and whose originals are."""
+        originals = self._originals([number for number in self._revisits if not self.kept[number]])
+        return [revisit for revisit, it in originals.items() if it is not None and self.kept[it]]
 
     def _kept_numbers(self) -> Iterator[int]:
         number = -1
         while (number := self.kept.find(1, number + 1)) >= 0:
             yield number
 
-    def _keep(self, numbers: Iterator[int]) -> int:
+    def _keep(self, numbers: Iterable[int]) -> int:
         count = 0
         for number in numbers:
             count += not self.kept[number]
@@ -134,21 +155,18 @@ class Catalogue:
         )
         return count + self._keep(it for it in range(len(self)) if self._ids[it] in wanted)
 
-    def _add_originals(self, added: Counter[str]) -> int:
-        revisits = {number: names for number, names in self._revisits.items() if self.kept[number]}
-        wanted = {name for names in revisits.values() for name in names} - {NO_HASH}
+    def _originals(self, revisits: Sequence[int]) -> dict[int, int | None]:
+        """Return the record that each revisit refers to: that of the ID, URI and date, or digest."""
+        wanted = {name for revisit in revisits for name in self._revisits[revisit]} - {NO_HASH}
         places: dict[int, int] = {}
         for hashes in (self._ids, self._captures, self._digests):
             for number, value in enumerate(hashes):
                 if value in wanted and number not in self._revisits:
                     places.setdefault(value, number)
-        dangling = 0
-        for names in revisits.values():
-            original = next((places[name] for name in names if name in places), None)
-            dangling += original is None
-            if original is not None:
-                added["original"] += self._keep(iter((original,)))
-        return dangling
+        return {
+            revisit: next((places[name] for name in self._revisits[revisit] if name in places), None)
+            for revisit in revisits
+        }
 
 
 def _hash(*texts: str | None) -> int:

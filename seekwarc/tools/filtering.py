@@ -9,7 +9,7 @@ before it is copied.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,7 +27,7 @@ from seekwarc.storage.opening import open_source
 from seekwarc.system import default_threads
 from seekwarc.tools.choosing import Choice, ChoiceConditions
 from seekwarc.tools.closure import RELATIONS, Catalogue
-from seekwarc.tools.copy_inputs import Part, Place, parts_of, settings_of
+from seekwarc.tools.copy_inputs import Part, parts_of, settings_of
 from seekwarc.tools.copy_source import LooseRecord, StoredRecord
 from seekwarc.tools.copy_target import CopySettings, CopyTarget, Recompressed, Tally
 from seekwarc.tools.indexed import IndexedFile, chosen_lines, is_index
@@ -38,7 +38,7 @@ from seekwarc.write.files import Existing, refuse_same_file
 from seekwarc.write.forms import compression_of
 from seekwarc.write.opening import open_output
 
-__all__ = ["Filtering", "filter"]
+__all__ = ["Filtering", "filter", "scan"]
 
 MAX_INFO: Final = 1 << 20
 """Stored bytes in which a warcinfo record is expected."""
@@ -116,10 +116,10 @@ def filter(  # noqa: A001 - the name of the verb
     A damaged record is reported and left out; the others are copied.
 
     Args:
-        sources: Files, URLs, folders, patterns and indexes (.cdxj, .idx, .parquet); one, or several. Of a
-            file that an index names, only what is copied is read: the lines tell which records match, the
-            originals of revisits by their digests, and the warcinfo record that begins the file. Requests
-            and metadata do not come along.
+        sources: Files, URLs, folders, patterns and indexes (.cdxj, .idx, .parquet); one, or several. The
+            lines of an index tell which records match, and nothing is read of the files but what is copied:
+            these records, the originals of revisits by their digests, and the warcinfo record that begins
+            the file. Requests and metadata do not come along.
         target: The new file; may be None if `dry_run`.
         files: Folder or URL of the files that indexes name; that of each index by default.
         closure: Bring along what belongs to the records that match.
@@ -202,8 +202,18 @@ def _check_target(names: Sequence[str], target: str | os.PathLike[str] | None, *
         raise ValueError(f"{os.fspath(target)}: records are copied into a .warc.zst; name it so")
 
 
-def scan(parts: Sequence[Part], choice: Choice, on_damage: OnDamage, on_progress: Progress) -> Catalogue:
-    """Note all records of some files, and keep those that are chosen."""
+def scan(
+    parts: Sequence[Part],
+    choice: Choice,
+    on_damage: OnDamage,
+    on_progress: Progress,
+    *,
+    check_all: bool = False,
+) -> Catalogue:
+    """Note all records of some files, as kept those that are chosen.
+
+    A chosen record whose length is wrong is damage; with `check_all`, any record.
+    """
     catalogue = Catalogue()
     for part in parts:
         source = on_progress(open_source(part.target), "choosing")
@@ -211,7 +221,11 @@ def scan(parts: Sequence[Part], choice: Choice, on_damage: OnDamage, on_progress
             for record in with_lengths(archive, on_damage):
                 try:
                     kept = choice.matches(record)
-                    if kept and (problem := record.problem) and problem.startswith(WRONG_LENGTH):
+                    if (
+                        (kept or check_all)
+                        and (problem := record.problem)
+                        and problem.startswith(WRONG_LENGTH)
+                    ):
                         raise FormatError(problem, source=record.source, offset=record.offset)
                 except FormatError as error:
                     # Whether it matches is unknown.
@@ -314,17 +328,11 @@ class _Copy:
 
     def _records(self, on_damage: OnDamage | None) -> Generator[StoredRecord | LooseRecord, None, None]:
         for number, part in enumerate(self._parts):
-            places = partial(self._places, number)
+            places = partial(self._catalogue.places, number)
             with closing(
                 part.placed(self._settings.dictionary, places, self._on_progress, on_damage)
             ) as found:
                 yield from found
-
-    def _places(self, file: int) -> Iterator[Place]:
-        it = self._catalogue
-        for number in it.kept_in(file):
-            length = it.lengths[number]
-            yield it.offsets[number], it.skips[number], it.offsets[number] + length if length else None
 
 
 def _named(names: Sequence[str]) -> str | None:
