@@ -15,7 +15,7 @@ from dataclasses import asdict
 
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments
 from seekwarc.cli.options import add_limit_arguments, limit_options
-from seekwarc.cli.printing import printable, report_done, say
+from seekwarc.cli.printing import copied_text, printable, report_done, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option, input_target, output_target
@@ -57,14 +57,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _text(done: Concatenation) -> str:
-    checked = "verified" if done.verified else "not verified"
     files = counted(done.files, "file")
     lines = [
         f"{files}, {counted(done.records, 'record')}: {human_size(done.target_size)}",
-        (
-            f"{human_size(done.bytes_copied)} of frames copied ({checked}), "
-            f"{human_size(done.bytes_recompressed)} of content recompressed"
-        ),
+        copied_text(done, " (verified)" if done.verified else " (not verified)"),
         *map(str, done.recompressed),
     ]
     return "\n".join(map(printable, lines))

@@ -22,7 +22,7 @@ from dataclasses import asdict
 
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments
 from seekwarc.cli.options import add_limit_arguments, limit_options
-from seekwarc.cli.printing import picked, printable, report_done, say
+from seekwarc.cli.printing import copied_text, piece_json, piece_text, printable, report_done, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.selecting import add_list_arguments, add_selection_arguments, choice_of
 from seekwarc.cli.sizes import SIZE, human_size
@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
         "files": options.files,
         "target": options.output,
         "dry_run": options.dry_run,
-        "pieces": [picked(it, "records", target="name", target_size="size") for it in done.pieces],
+        "pieces": [*map(piece_json, done.pieces)],
         "damaged": [{"file": it.source, "offset": it.offset} for it in done.damaged],
     }
     report_done(options, _text(done), fields)
@@ -99,9 +99,7 @@ def _text(done: Filtering) -> str:
     lines = [f"{chosen}: {human_size(done.size)}"]
     if done.dangling:
         lines.append(f"{counted(done.dangling, 'revisit')} kept whose original is not in the input")
-    lines += [f"{human_size(it.size):>10} {it.records:>8} records  {it.name}" for it in done.pieces]
     if done.pieces:
-        copied = f"{human_size(done.bytes_copied)} of frames copied"
-        lines.append(f"{copied}, {human_size(done.bytes_recompressed)} of content recompressed")
+        lines += [*map(piece_text, done.pieces), copied_text(done)]
     lines += map(str, done.recompressed)
     return "\n".join(map(printable, lines))

@@ -10,14 +10,22 @@ import sys
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
+from seekwarc.cli.sizes import human_size
+
 if TYPE_CHECKING:
     from seekwarc.frames.dictionary import Dictionary
+    from seekwarc.tools.concatenating import Concatenation
+    from seekwarc.tools.filtering import Filtering
+    from seekwarc.tools.splitting import Piece, Splitting
 
 __all__ = [
     "STANDARD_OUTPUT",
+    "copied_text",
     "dictionary_json",
     "done_json",
     "picked",
+    "piece_json",
+    "piece_text",
     "printable",
     "report",
     "report_done",
@@ -72,6 +80,19 @@ def picked(result: object, *names: str, **renamed: str) -> dict[str, object]:
         return dict.fromkeys(attributes)
     values = {name: attrgetter(attribute)(result) for name, attribute in attributes.items()}
     return {name: None if value == "" else value for name, value in values.items()}
+
+
+def copied_text(done: Concatenation | Splitting | Filtering, checked: str = "") -> str:
+    copied = f"{human_size(done.bytes_copied)} of frames copied{checked}"
+    return f"{copied}, {human_size(done.bytes_recompressed)} of content recompressed"
+
+
+def piece_json(piece: Piece) -> dict[str, object]:
+    return picked(piece, "records", target="name", target_size="size")
+
+
+def piece_text(piece: Piece) -> str:
+    return f"{human_size(piece.size):>10} {piece.records:>8} records  {piece.name}"
 
 
 def dictionary_json(dictionary: Dictionary) -> dict[str, object]:

@@ -18,9 +18,9 @@ from seekwarc.cli.arguments import (
     add_output_arguments,
 )
 from seekwarc.cli.options import add_limit_arguments, limit_options
-from seekwarc.cli.printing import picked, printable, report_done, say
+from seekwarc.cli.printing import copied_text, piece_json, piece_text, printable, report_done, say
 from seekwarc.cli.progress import watch
-from seekwarc.cli.sizes import SIZE, human_size
+from seekwarc.cli.sizes import SIZE
 from seekwarc.cli.targets import existing_option, input_target
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.words import counted
@@ -61,21 +61,17 @@ def run(options: argparse.Namespace) -> int:
         on_progress=watch,
         **limit_options(options),
     )
-    pieces = [picked(it, "records", target="name", target_size="size") for it in done.pieces]
+    pieces = [*map(piece_json, done.pieces)]
     report_done(options, _text(done), {**asdict(done), "file": options.file, "pieces": pieces})
     return 0
 
 
 def _text(done: Splitting) -> str:
-    checked = "verified" if done.verified else "not verified"
     files = counted(len(done.pieces), "file")
     lines = [
-        *(f"{human_size(piece.size):>10} {piece.records:>8} records  {piece.name}" for piece in done.pieces),
+        *map(piece_text, done.pieces),
         f"{files} of {counted(done.records, 'record')}",
-        (
-            f"{human_size(done.bytes_copied)} of frames copied ({checked}), "
-            f"{human_size(done.bytes_recompressed)} of content recompressed"
-        ),
+        copied_text(done, " (verified)" if done.verified else " (not verified)"),
         *map(str, done.recompressed),
     ]
     return "\n".join(map(printable, lines))

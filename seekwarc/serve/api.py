@@ -15,7 +15,7 @@ from starlette.routing import Route
 from seekwarc.collection.entry import Entry, is_place
 from seekwarc.collection.record_table import SORTS, Query
 from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit
-from seekwarc.errors import FormatError, NotFoundError, SeekWarcError
+from seekwarc.errors import NotFoundError, SeekWarcError
 from seekwarc.format.conditions import checked_status
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.header_fields import whole_number
@@ -262,10 +262,10 @@ def _query(request: Request) -> Query:
         words=words,
         type=clean(params.get("type", "")) or None,
         captures=bool(_number(request, "captures")),
-        status=_status(request),
+        status=_argument(request, "status", checked_status),
         mime=clean(params.get("mime", "")).lower() or None,
-        since=_date(request, "since"),
-        until=_date(request, "until"),
+        since=_argument(request, "since", _checked_date),
+        until=_argument(request, "until", _checked_date),
         smallest=_number(request, "min_size"),
         largest=_number(request, "max_size"),
         sort=name,
@@ -273,30 +273,23 @@ def _query(request: Request) -> Query:
     )
 
 
+def _argument(request: Request, name: str, check: Callable[[str], str]) -> str | None:
+    """Return what `check` makes of an argument; it raises a `ValueError` if that is wrong."""
+    text = request.query_params.get(name)
+    try:
+        return check(text) if text else None
+    except ValueError as error:
+        raise HTTPException(400, f"{name}: {error}") from error
+
+
+def _checked_date(text: str) -> str:
+    WarcDate.parse(text)
+    return text
+
+
 def _number(request: Request, name: str) -> int | None:
     text = request.query_params.get(name)
-    if not text:
-        return None
-    number = whole_number(text)
-    if number is None:
+    number = whole_number(text) if text else None
+    if text and number is None:
         raise HTTPException(400, f"{name} must be a number, not {text[:40]!r}")
     return number
-
-
-def _status(request: Request) -> str | None:
-    text = request.query_params.get("status")
-    try:
-        return checked_status(text) if text else None
-    except ValueError as error:
-        raise HTTPException(400, f"status: {error}") from error
-
-
-def _date(request: Request, name: str) -> str | None:
-    text = request.query_params.get(name)
-    if not text:
-        return None
-    try:
-        WarcDate.parse(text)
-    except FormatError as error:
-        raise HTTPException(400, f"{name}: {error}") from error
-    return text
