@@ -46,12 +46,11 @@ def test_any_body_in_any_pieces_gives_what_a_naive_decoder_finds(body: bytes, cu
     assert_is_as_expected(body, cuts)
 
 
-@pytest.mark.parametrize("step", [1, 2, 3, 7, 4095, 4096, 4097, 100_000])
 @pytest.mark.parametrize("body", ODD, ids=lambda body: repr(body[:20]))
-def test_bodies_at_the_edges(body: bytes, step: int) -> None:
-    if step == 1 and len(body) > 5000:
-        step = 2
-    assert_is_as_expected(body, steps(body, step))
+def test_bodies_at_the_edges(body: bytes) -> None:
+    for step in (1, 2, 3, 7, 4095, 4096, 4097, 100_000):
+        if step > 1 or len(body) <= 5000:
+            assert_is_as_expected(body, steps(body, step))
 
 
 def test_a_body_cut_off_anywhere_gives_what_there_is() -> None:

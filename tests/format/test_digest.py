@@ -71,7 +71,6 @@ def test_a_digest_is_the_same_in_every_spelling(drawn: tuple[str, bytes, str]) -
     assert str(digest) == text
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS)
 @pytest.mark.parametrize(
     "label",
     [
@@ -79,7 +78,7 @@ def test_a_digest_is_the_same_in_every_spelling(drawn: tuple[str, bytes, str]) -
         for label, name in NAMES.items()
     ],
 )
-def test_the_hasher_computes_the_same_digest(label: str, spelling: str) -> None:
+def test_the_hasher_computes_the_same_digest(label: str) -> None:
     name = NAMES[label]
     if name == "blake3":
         from blake3 import blake3  # noqa: PLC0415
@@ -87,12 +86,13 @@ def test_the_hasher_computes_the_same_digest(label: str, spelling: str) -> None:
         raw = blake3(b"some content").digest()
     else:
         raw = hashlib.new(name, b"some content", usedforsecurity=False).digest()
-    digest = Digest.parse(f"{label}:{SPELLINGS[spelling](raw).decode()}")
-    hasher = digest.hasher()
-    assert hasher is not None
-    hasher.update(b"some ")
-    hasher.update(memoryview(b"content"))
-    assert hasher.digest() == raw == digest.raw
+    for spell in SPELLINGS.values():
+        digest = Digest.parse(f"{label}:{spell(raw).decode()}")
+        hasher = digest.hasher()
+        assert hasher is not None
+        hasher.update(b"some ")
+        hasher.update(memoryview(b"content"))
+        assert hasher.digest() == raw == digest.raw
 
 
 @pytest.mark.parametrize("size", [1, 20, 32, 48, 64])

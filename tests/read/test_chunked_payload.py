@@ -103,16 +103,16 @@ def test_any_range_of_any_body_is_what_a_naive_decoder_finds(
     assert read(chunks, 0, len(data) + 10) == data
 
 
-@pytest.mark.parametrize("edges", [(), (1, 2, 3), tuple(range(1, 12_000, 7)), (4096, 8192)])
 @pytest.mark.parametrize("body", ODD, ids=lambda body: repr(body[:20]))
-def test_bodies_at_the_edges(body: bytes, edges: tuple[int, ...]) -> None:
+def test_bodies_at_the_edges(body: bytes) -> None:
     data = reference(body).data
-    chunks, _ = mapped(body, edges)
-    assert read(chunks, len(data) // 2, 10) == data[len(data) // 2 :][:10]
-    assert read(chunks, 0, len(data) + 1) == data
-    assert chunks.size == len(data)
-    assert chunks.problem in expected_problem(body)
-    assert chunks.deviation == expected_deviation(body)
+    for edges in ((), (1, 2, 3), tuple(range(1, 12_000, 7)), (4096, 8192)):
+        chunks, _ = mapped(body, edges)
+        assert read(chunks, len(data) // 2, 10) == data[len(data) // 2 :][:10]
+        assert read(chunks, 0, len(data) + 1) == data
+        assert chunks.size == len(data)
+        assert chunks.problem in expected_problem(body)
+        assert chunks.deviation == expected_deviation(body)
 
 
 @settings(max_examples=rounds(200))
