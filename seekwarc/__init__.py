@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from seekwarc.format.rules import Finding as Finding
     from seekwarc.format.rules import check_header as check_header
     from seekwarc.format.seektable import SeekTable as SeekTable
+    from seekwarc.format.seektable import SidecarReference as SidecarReference
     from seekwarc.format.seektable import TableReference as TableReference
     from seekwarc.format.seektable import TableTrust as TableTrust
     from seekwarc.format.values import MediaType as MediaType
@@ -123,7 +124,7 @@ _HOMES = {
         "format.digest": "Digest",
         "format.http": "HttpHead",
         "format.rules": "Finding check_header",
-        "format.seektable": "SeekTable TableReference TableTrust",
+        "format.seektable": "SeekTable SidecarReference TableReference TableTrust",
         "format.values": "MediaType",
         "format.warc": "RecordHeader",
         "frames.dictionary": "Dictionary",

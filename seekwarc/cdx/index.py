@@ -31,7 +31,8 @@ from seekwarc.collection.revisits import is_alone, resolve
 from seekwarc.errors import FormatError, SeekWarcError, UnsupportedError
 from seekwarc.format.cdxj import CdxjLine, date_digits, parse_line, timestamp_of
 from seekwarc.format.dates import WarcDate, date_of_digits
-from seekwarc.format.seektable import TableChoice
+from seekwarc.format.seektable import SidecarReference, TableChoice
+from seekwarc.format.sidecar import SIDECAR_SUFFIX
 from seekwarc.format.surt import surt
 from seekwarc.format.words import counted
 from seekwarc.options import shown
@@ -364,6 +365,8 @@ class Index(Closing):
     def _record(
         self, filename: str, offset: int, length: int | None, table: TableChoice, uri: str | None
     ) -> Record:
+        if isinstance(table, SidecarReference) and self._folder is not None:
+            table = table._replace(place=located(self._folder, filename + SIDECAR_SUFFIX, self.name))
         record = self.reader(filename).record_at(offset, length, table=table)
         found = record.target_uri
         if uri is not None and uri != found and surt(found or "") != surt(uri):

@@ -16,7 +16,8 @@ If OUT ends with .idx, it becomes a ZipNum cluster, whose blocks go into a file 
 
 With --sidecar no index is made, but for each .warc.gz, or .warc.zst with one frame a record, a file beside
 it, NAME.seek, with points at which its large records can be entered. All readers of this package find it, and
-read any range of a film in such a record at once. A file without large records gets none.
+read any range of a film in such a record at once. A file without large records gets none. If -o names a file
+that ends with .cdxj or .idx, that is an index, which names by its digest each sidecar that was made with it.
 
 seekwarc index crawl-*.warc.zst -o crawl.cdxj
 seekwarc index crawls/ -o crawls.cdxj --jobs 4
@@ -24,6 +25,7 @@ seekwarc index crawls/ --parquet -o crawls.parquet
 seekwarc index crawls/ --to-dir indexes/ -o crawls.idx --jobs 4 --keep-going
 seekwarc index https://example.org/crawl.warc.zst > crawl.cdxj
 seekwarc index --sidecar crawls/ --jobs 4
+seekwarc index --sidecar https://example.org/crawl.warc.gz --to-dir indexes/ -o indexes/crawl.cdxj
 """
 
 from __future__ import annotations
@@ -64,6 +66,7 @@ from seekwarc.write.output import FileObjectOutput, Output
 
 __all__ = ["add_arguments", "run"]
 
+INDEX_SUFFIXES = (".cdxj", ".idx")
 MAX_OF_A_KIND = 3
 """Problems of one kind that are printed."""
 
@@ -101,8 +104,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    options.sidecars = {}
     if options.sidecar:
-        return make_sidecars(options)
+        target = options.output or ""
+        if not target.endswith(INDEX_SUFFIXES):
+            return make_sidecars(options)
+        options.output = None
+        status = make_sidecars(options, options.sidecars)
+        if status:
+            return status
+        options.output, options.to_dir = target, None
     told = _Complaints()
     target, options.output = options.output, None
     if options.dir_root is not None:
@@ -241,9 +252,10 @@ class _Indexing:
         return Status.PROBLEMS if done.problems else Status.DONE, _Indexed(done, lines)
 
     def _index(self, job: Job, target: str | Output, context: JobContext) -> Indexing:
-        options = self.options
+        options, name = self.options, _name(job, self.options) or ""
+        sidecar = options.sidecars.get(absolute(job.source))
         return index(
-            {_name(job, options) or "": input_target(job.source)},
+            {name: input_target(job.source)},
             target,
             on_problem=context.emit,
             all_records=options.all,
@@ -253,6 +265,7 @@ class _Indexing:
             details=options.parquet,
             on_progress=context.on_progress,
             processes=context.processes,
+            sidecars={name: sidecar} if sidecar is not None else None,
             **limit_options(options),
         )
 

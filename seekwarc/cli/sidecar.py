@@ -11,7 +11,7 @@ from seekwarc.cli.batch import Printer, planned_jobs, refuse_unsound, run_batch
 from seekwarc.cli.options import limit_options
 from seekwarc.cli.printing import picked, say
 from seekwarc.cli.sizes import SIZE, human_size
-from seekwarc.cli.targets import existing_option
+from seekwarc.cli.targets import absolute, existing_option
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.sidecar import SIDECAR_SUFFIX
 from seekwarc.format.words import counted
@@ -52,9 +52,17 @@ def add_sidecar_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def make_sidecars(options: argparse.Namespace) -> int:
-    if options.all or options.parquet or options.post_append or options.stated_digests:
-        raise SeekWarcError("--sidecar writes no index: leave out the options of one")
+def make_sidecars(options: argparse.Namespace, made: dict[str, str] | None = None) -> int:
+    """Make sidecars, and add to `made` the path of each by that of its file, if an index is made, too."""
+    if made is None and (options.all or options.parquet or options.post_append or options.stated_digests):
+        raise SeekWarcError(
+            "--sidecar writes no index: leave out the options of one, or name one, -o NAME.cdxj"
+        )
+
+    def keep(job: Job, done: Sidecar | None) -> None:
+        if made is not None and done is not None and done.records:
+            made[absolute(job.source)] = absolute(job.target or "")
+
     if options.output is not None or options.to_dir is not None:
         jobs = planned_jobs(options, lambda name: name + SIDECAR_SUFFIX)
     else:
@@ -65,9 +73,8 @@ def make_sidecars(options: argparse.Namespace) -> int:
         jobs = [Job(name, name + SIDECAR_SUFFIX) for name in names]
     if options.from_gzidx is not None and len(jobs) > 1:
         raise SeekWarcError(f"{options.from_gzidx} is the index of one file, not of {len(jobs)}")
-    return run_batch(
-        options, jobs, _Making(options), Printer(_text, _fields, lambda problem: say(str(problem)))
-    )
+    printer = Printer(_text, _fields, lambda problem: say(str(problem)), keep)
+    return run_batch(options, jobs, _Making(options), printer)
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,6 +169,7 @@ class CdxjLine:
         """`seekTable`: the record's seek table, which was compared with the frames when the index was made.
 
         Without that field the file is believed (`TableTrust.CLAIMED`); "none" says that no table is to be.
+        It may also name the sidecar that was made with the index.
 
         Raises:
             FormatError: The field is malformed.

@@ -40,6 +40,7 @@ __all__ = [
     "MAX_TABLE_SIZE",
     "FrameEntry",
     "SeekTable",
+    "SidecarReference",
     "TableChoice",
     "TableReference",
     "TableTrust",
@@ -66,6 +67,7 @@ MAX_TABLE_SIZE: Final = 64 << 20
 
 _FOOTER = Struct("<IBI")
 _REFERENCE = r"([0-9]{1,18}) ([0-9]{1,10}) sha256:([0-9a-f]{64})"
+_SIDECAR = r"sidecar ([0-9]{1,10}) sha256:([0-9a-f]{64})"
 _SWAP = sys.byteorder == "big"
 
 
@@ -130,6 +132,41 @@ class TableReference(NamedTuple):
         return TableReference(int(match[1]), int(match[2]), match[3])
 
 
+class SidecarReference(NamedTuple):
+    """Names the sidecar of a file by its content, so that no other is taken for it.
+
+    Its text, as in a line of an index, is "sidecar SIZE sha256:DIGEST" (spec-notes/sidecar.md, section 1).
+
+    Example:
+        >>> seekwarc.SidecarReference.parse("sidecar 670 sha256:" + "ab" * 32).size
+        670
+    """
+
+    size: int
+    """Bytes of the sidecar."""
+    sha256: str
+    """SHA-256 of all of it, 64 hexadecimal digits in lower case."""
+    place: str | None = None
+    """Path or URL at which it is looked for if it is not beside the file. Not part of the text."""
+
+    def __str__(self) -> str:
+        return f"sidecar {self.size} sha256:{self.sha256}"
+
+    @staticmethod
+    def parse(text: str) -> SidecarReference:
+        """Parse the text.
+
+        Raises:
+            FormatError: The text has another form.
+        """
+        match = re.fullmatch(_SIDECAR, text)
+        if match is None:
+            raise FormatError(
+                f"{text[:60]!r} does not name a sidecar; its form is sidecar SIZE sha256:DIGEST"
+            )
+        return SidecarReference(int(match[1]), match[2])
+
+
 class TableTrust(StrEnum):
     """Which seek tables a record may be read by where no index names one.
 
@@ -147,12 +184,14 @@ class TableTrust(StrEnum):
     """What the file claims, as far as it can be checked without looking at all frames (section 6.4)."""
 
 
-TableChoice: TypeAlias = TableReference | TableTrust
-"""How a record's frames are found: by the table that an index names, or by what `TableTrust` says."""
+TableChoice: TypeAlias = TableReference | SidecarReference | TableTrust
+"""How a record's frames are found: by the table or sidecar that an index names, or as `TableTrust` says."""
 
 
 def parse_table_choice(text: str) -> TableChoice:
     """Parse the text of a choice, as `str` makes it."""
+    if text.startswith("sidecar "):
+        return SidecarReference.parse(text)
     return TableTrust(text) if text in _TRUSTS else TableReference.parse(text)
 
 

@@ -78,7 +78,7 @@ class BlockSpanRun(SpanRun):
 
     @override
     def _stored_of(self, frame: FrameEntry) -> Buffer:
-        # Whoever reads on where the frame was decoded to reads all of it once.
+        # So reading on from where the frame was decoded to reads all of it once.
         is_next = not self._is_stored(frame.number) or self._in_order.is_at(frame.content_start)
         return b"" if is_next else super()._stored_of(frame)
 

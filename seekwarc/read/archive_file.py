@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from seekwarc.errors import FormatError, FormatWarning, TruncatedError, UnsupportedError
 from seekwarc.format.arc import ARC_MAGIC
-from seekwarc.format.seektable import TableChoice, TableReference, TableTrust
+from seekwarc.format.seektable import SidecarReference, TableChoice, TableReference, TableTrust
 from seekwarc.format.warc import WARC, Grammar, RecordHeader
 from seekwarc.frames.context import FrameContext
 from seekwarc.frames.decoder import FrameDecoder
@@ -78,8 +78,7 @@ class ArchiveFile:
         # A pipe has one window for good: what was read to tell its kind is read on from there.
         self._pipe_window = Window(self.source) if self.source.is_pipe else None
         self._tables: FileTables | None = None
-        self._sidecar: SidecarFile | None = None
-        self._is_sidecar_sought = False
+        self._sidecars: dict[SidecarReference | None, SidecarFile | None] = {}
         self._opened = False
         self._compression: Compression | None = None
         self._grammar: Grammar | None = None
@@ -208,12 +207,12 @@ class ArchiveFile:
                 self._tables = FileTables(self.source, limit=self.max_table_size, max_links=self._max_links)
             return self._tables
 
-    def spans(self, offset: int, size: int, in_order: InOrder) -> SpanRun | None:
+    def spans(self, offset: int, size: int, choice: TableChoice, in_order: InOrder) -> SpanRun | None:
         """Return a record of `size` bytes as spans; None if no sidecar lists it. See `SidecarFile.run`."""
-        if size < MIN_SIDECAR_RECORD or self.source.is_pipe:
+        if size < MIN_SIDECAR_RECORD or self.source.is_pipe or choice is TableTrust.SCANNED:
             return None
         with self._noting_sidecar(offset):
-            sidecar = self._found_sidecar()
+            sidecar = self._found_sidecar(choice if isinstance(choice, SidecarReference) else None)
             if sidecar is not None:
                 return sidecar.run(self.frames, offset, size, self.grammar.gap, in_order)
         return None
@@ -232,14 +231,14 @@ class ArchiveFile:
         except FormatError as error:
             self.deviates("sidecar", f"the sidecar is not used: {error.message}", offset)
 
-    def _found_sidecar(self) -> SidecarFile | None:
+    def _found_sidecar(self, named: SidecarReference | None = None) -> SidecarFile | None:
         with self.lock:
-            if not self._is_sidecar_sought:
+            if named not in self._sidecars:
                 from seekwarc.read.sidecar_file import open_sidecar
 
-                self._is_sidecar_sought = True
-                self._sidecar = open_sidecar(self.source, self.options)
-        return self._sidecar
+                self._sidecars[named] = None
+                self._sidecars[named] = open_sidecar(self.source, self.options, named)
+            return self._sidecars[named]
 
     def stream(
         self,
@@ -309,8 +308,9 @@ class ArchiveFile:
     def close(self) -> None:
         """Stop the threads and close the source."""
         self.frames.close()
-        if self._sidecar is not None:
-            self._sidecar.close()
+        for sidecar in self._sidecars.values():
+            if sidecar is not None:
+                sidecar.close()
         self.source.close()
 
     def _load_dictionary(self) -> Dictionary | None:

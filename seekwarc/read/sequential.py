@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["StreamBody", "StreamedRecords", "streamed_group", "streamed_to_end"]
 
-NO_SPANS: Final = (None,)
 SHORT_READ: Final = 64 << 10
 """What is held in memory until a later position is read."""
 
@@ -65,6 +64,7 @@ class StreamBody(RecordBody):
         "_runs",
         "_stream",
         "blocks",
+        "choice",
         "last_frame",
     )
 
@@ -89,20 +89,19 @@ class StreamBody(RecordBody):
         self._is_passed = live is not None
         self._runs: tuple[SpanRun | None] | None = None
         self.blocks: FrameBlocks | None = None
+        self.choice: TableChoice = TableTrust.CLAIMED
         self.last_frame: int | None = None
         """The frame or member that the record ends in, where that goes on with another record."""
 
     def __getstate__(self) -> dict[str, object]:
-        kept = ("file", "offset", "header", "skip", "last_frame", "_compression", "_limit")
-        state = {name: getattr(self, name) for name in kept}
-        # A copy opens the sidecar itself; where none is to be used, it does not look for one.
-        return state | {"_runs": self._runs if self._runs == NO_SPANS else None}
+        kept = ("file", "offset", "header", "skip", "last_frame", "choice", "_compression", "_limit")
+        return {name: getattr(self, name) for name in kept}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         for name, value in state.items():
             setattr(self, name, value)
-        # A copy reads the record from its beginning, in a stream of its own.
-        self._stream = self.blocks = None
+        # A copy opens the sidecar itself, and reads the record from its beginning, in a stream of its own.
+        self._stream = self.blocks = self._runs = None
         self._base = 0
         self._lock = threading.Lock()
         self._is_passed = False
@@ -121,16 +120,16 @@ class StreamBody(RecordBody):
         return spans.table if spans is not None else None
 
     def leave(self, table: TableChoice) -> None:
-        """Note that no one else will read on in this stream, and whether to believe a sidecar."""
+        """Note that no one else will read on in this stream, and which sidecar to believe."""
         self._is_passed = False
-        if table is not TableTrust.CLAIMED:
-            self._runs = NO_SPANS
+        self.choice = table
 
     def _spans(self) -> SpanRun | None:
         """Return the record as spans of a sidecar; None if no sidecar lists it."""
         if self._runs is None:
             is_one = self._compression != "none" and not self.skip
-            self._runs = (self.file.spans(self.offset, record_size(self.header), self) if is_one else None,)
+            size = record_size(self.header)
+            self._runs = (self.file.spans(self.offset, size, self.choice, self) if is_one else None,)
         return self._runs[0]
 
     def _way(self, start: int, stop: int, *, verify: bool = True) -> SpanRun | BlockRange | None:

@@ -29,9 +29,11 @@ from seekwarc.frames.sidecar import archive_identity
 from seekwarc.read.file_tables import read_table_before
 from seekwarc.read.options import DEFAULTS
 from seekwarc.storage.fetch import TAIL, Fetcher
+from seekwarc.storage.local import BytesSource
 from seekwarc.storage.opening import open_source
 
 if TYPE_CHECKING:
+    from seekwarc.format.seektable import SidecarReference
     from seekwarc.read.options import ReadOptions
     from seekwarc.storage.source import RangeSource
 
@@ -106,20 +108,46 @@ class SidecarFile:
         self._context.source.close()
 
 
-def open_sidecar(archive: Fetcher, options: ReadOptions) -> SidecarFile | None:
-    """Open the sidecar that the options name, or that lies beside the file; None if it has none.
+def open_sidecar(
+    archive: Fetcher, options: ReadOptions, reference: SidecarReference | None = None
+) -> SidecarFile | None:
+    """Open the sidecar that the options or an index name, or that lies beside the file; None if it has none.
 
     Raises:
-        FormatError: It is not a sidecar, or that of another archive.
+        FormatError: It is not a sidecar, or that of another archive, or not the one that the index names.
         SourceError: The options name one, and it cannot be read.
     """
     named = options.sidecar
     if not isinstance(named, bool):
         return _opened(open_source(named), archive, options)
+    if named and reference is not None:
+        return _referred_to(archive, options, reference)
     # Only decoding all of a record tells whether a sidecar of unknown origin is right.
     beside = archive.beside(SIDECAR_SUFFIX) if named and not options.strict else None
     with suppress(SourceError):
         return _opened(beside, archive, options) if beside is not None else None
+    return None
+
+
+def _referred_to(archive: Fetcher, options: ReadOptions, reference: SidecarReference) -> SidecarFile | None:
+    """Open the sidecar that an index names, read whole, beside the archive or at the place that is given."""
+    import hashlib
+
+    if reference.size > options.max_table_size:
+        raise FormatError(f"the sidecar is larger than max_table_size={options.max_table_size} allows")
+    is_other = False
+    for place in (None, reference.place):
+        with suppress(SourceError):
+            source = archive.beside(SIDECAR_SUFFIX) if place is None else open_source(place)
+            if source is None:
+                continue
+            with closing(source):
+                data = source.read(0, reference.size + 1)
+            if hashlib.sha256(data).hexdigest() == reference.sha256:
+                return _opened(BytesSource(data, source.name), archive, options)
+            is_other = True
+    if is_other:
+        raise FormatError("it is not the one that the index names: the index, or the sidecar, is out of date")
     return None
 
 

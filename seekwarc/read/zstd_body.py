@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from seekwarc.compiling import mypyc_attr, override
 from seekwarc.errors import FormatError, TruncatedError
-from seekwarc.format.seektable import SeekTable, TableChoice, TableReference, TableTrust
+from seekwarc.format.seektable import SeekTable, SidecarReference, TableChoice, TableReference, TableTrust
 from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_END
 from seekwarc.format.zstd import (
     BLOCK_HEADER_SIZE,
@@ -248,6 +248,8 @@ class ZstdBody(RecordBody):
     def _in_blocks(self, frame: FrameHeader, size: int, problem: str | None) -> _Found:
         """Find the blocks of a record that is one large frame."""
         file, stream, known = self.file, self._stream(), None
+        if isinstance(self._choice, SidecarReference):
+            stream.choice = self._choice
         is_listed = stream.table_status is TableStatus.SIDECAR
         is_far = file.source.policy.is_far
         headers = array("I")

@@ -3,7 +3,8 @@
 The lines are those of cdxj-indexer, for .warc.zst, .warc.gz and .warc. Only the HTTP head of large records is
 decompressed, unless the header states no digest of the payload, or a columnar index needs the size of a body
 in chunked transfer coding. Lines of large records have an additional field, which names the record's seek
-table if that agrees with the frames, and says that none is to be trusted otherwise.
+table if that agrees with the frames, and says that none is to be trusted otherwise. A sidecar is named if it
+was made in the same run: nothing less shows that it is right.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.format.http import HttpHead
 from seekwarc.format.post import MAX_BODY_SIZE, body_query, with_query
-from seekwarc.format.seektable import TableTrust
+from seekwarc.format.seektable import SidecarReference, TableTrust
 from seekwarc.format.surt import surt
+from seekwarc.read.body import TableStatus
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.read.resync import SHARED
@@ -86,8 +88,16 @@ class Lines:
     metadata, which most crawlers give the URI and date of their page: replay would show them for it.
     """
 
-    def __init__(self, archive: Reader, filename: str, wanted: LineOptions, on_problem: OnProblem) -> None:
+    def __init__(
+        self,
+        archive: Reader,
+        filename: str,
+        wanted: LineOptions,
+        on_problem: OnProblem,
+        sidecar: SidecarReference | None = None,
+    ) -> None:
         self._archive = archive
+        self._sidecar = sidecar
         self._filename = filename
         self._wanted = wanted
         self._on_problem = on_problem
@@ -158,7 +168,8 @@ class Lines:
             what = "no WARC-Date" if stated is None else f"a malformed WARC-Date, {stated[:40]!r}"
             raise FormatError(f"this record has {what}, so it gets no line")
         fields |= {"length": str(record.length), "offset": str(record.offset), "filename": self._filename}
-        table = table_choice(record)
+        is_in_sidecar = self._sidecar is not None and record.seek_table_status is TableStatus.SIDECAR
+        table = self._sidecar if self._sidecar is not None and is_in_sidecar else table_choice(record)
         if table is not TableTrust.CLAIMED:
             fields[TABLE_FIELD] = str(table)
         uri = fields["url"]

@@ -14,8 +14,9 @@ from typing import BinaryIO, NamedTuple, TypeAlias, Unpack
 
 from seekwarc.compiling import override
 from seekwarc.errors import FormatError
+from seekwarc.format.seektable import SidecarReference
 from seekwarc.format.warc import RecordHeader
-from seekwarc.read.options import ReadLimits
+from seekwarc.read.options import ReaderOptions, ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.scale.split import Split
@@ -26,6 +27,7 @@ from seekwarc.tools.batch import base_name
 from seekwarc.tools.index_lines import LineOptions, Lines, OnProblem, Place
 from seekwarc.tools.parts import cut, in_parts
 from seekwarc.tools.progress import Progress, no_progress
+from seekwarc.tools.sidecars import sidecar_reference
 from seekwarc.tools.sorting import MEMORY, sorted_lines
 from seekwarc.tools.zipnum import index_output
 from seekwarc.write.files import Existing, refuse_same_file
@@ -68,6 +70,7 @@ def index(
     memory: int = MEMORY,
     on_progress: Progress = no_progress,
     processes: int = 1,
+    sidecars: Mapping[str, str] | None = None,
     **limits: Unpack[ReadLimits],
 ) -> Indexing:
     """Write the sorted CDXJ index of files, for `seekwarc.Index`, pywb and others.
@@ -93,6 +96,8 @@ def index(
         on_progress: Wraps each source that is read, to report progress.
         processes: How many processes may work on parts of a large local file. They are started as
             `multiprocessing` starts them with "spawn": a script needs its `if __name__ == "__main__"`.
+        sidecars: Paths of sidecars that were just made (`sidecar`), by the names of their files in the index.
+            The lines of records that they list name them by their SHA-256.
         **limits: Limits of reading; see `Reader`.
 
     Raises:
@@ -128,7 +133,9 @@ def index(
 
     def lines() -> Iterator[bytes]:
         for name, source in named.items():
-            work = _PartLines(name, wanted, limits)
+            sidecar = sidecars.get(name) if sidecars is not None else None
+            reference = sidecar_reference(sidecar) if sidecar is not None else None
+            work = _PartLines(name, wanted, limits, reference)
             parts = cut(source, processes, _is_unpaired if post_append else None, **limits)
             with closing(on_progress(open_source(source), name)) as stored:
                 made = in_parts(stored, parts, work, processes, output.spool_directory)
@@ -145,9 +152,9 @@ class _PartReader(Reader):
     """A reader that iterates over a part of a file."""
 
     def __init__(
-        self, source: RangeSource, start: int, stop: int | None, **limits: Unpack[ReadLimits]
+        self, source: RangeSource, start: int, stop: int | None, **options: Unpack[ReaderOptions]
     ) -> None:
-        super().__init__(source, **limits)
+        super().__init__(source, **options)
         self._part = start, stop
 
     @override
@@ -173,11 +180,12 @@ class _PartLines:
     filename: str
     wanted: LineOptions
     limits: ReadLimits
+    sidecar: SidecarReference | None = None
 
     def __call__(self, part: Split, source: RangeSource, spool: str) -> _Made | None:
         problems: list[FormatError] = []
-        with _PartReader(source, part.start, part.stop, **self.limits) as archive:
-            found = Lines(archive, self.filename, self.wanted, problems.append)
+        with self._opened(source, part.start, part.stop) as archive:
+            found = Lines(archive, self.filename, self.wanted, problems.append, self.sidecar)
             with open(spool, "xb") as file:
                 # What is sorted in parts already is soon sorted as a whole.
                 file.writelines(sorted(line.build() for line in found))
@@ -197,10 +205,14 @@ class _PartLines:
             start = part.stop
         if start is None:
             return []
-        with _PartReader(stored, start, None, **self.limits) as archive:
-            found = Lines(archive, self.filename, self.wanted, on_problem)
+        with self._opened(stored, start, None) as archive:
+            found = Lines(archive, self.filename, self.wanted, on_problem, self.sidecar)
             yield from (line.build() for line in found)
         return found.damaged
+
+    def _opened(self, source: RangeSource, start: int, stop: int | None) -> _PartReader:
+        sidecar = (self.sidecar.place if self.sidecar is not None else None) or True
+        return _PartReader(source, start, stop, sidecar=sidecar, **self.limits)
 
 
 def _is_unpaired(header: RecordHeader) -> bool:

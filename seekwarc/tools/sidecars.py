@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -14,6 +15,7 @@ from typing import BinaryIO, Final, Unpack, cast
 
 from seekwarc.errors import FormatError
 from seekwarc.format.gzidx import parse_gzidx
+from seekwarc.format.seektable import SidecarReference
 from seekwarc.format.sidecar import MAX_SPAN, SIDECAR_SUFFIX, SidecarRecord
 from seekwarc.frames.block_spans import frame_spans
 from seekwarc.frames.scan import Window, frame_start_at
@@ -35,7 +37,7 @@ from seekwarc.write.files import Existing, refuse_same_file
 from seekwarc.write.opening import committed
 from seekwarc.write.output import Output
 
-__all__ = ["MIN_SIZE", "SPACING", "Sidecar", "sidecar"]
+__all__ = ["MIN_SIZE", "SPACING", "Sidecar", "sidecar", "sidecar_reference"]
 
 MIN_SIZE: Final = 4 << 20
 SPACING: Final = 1 << 20
@@ -76,7 +78,7 @@ def sidecar(
 
         tools.sidecar("crawl.warc.gz")
 
-    Of a .warc.zst it lists records that are one frame of more than 32 MiB, at least half of it in raw blocks.
+    The records of a .warc.zst are listed that are one frame of more than 32 MiB, half of it or more in raw blocks.
     The file itself is not changed. Where `rapidgzip` is installed, all cores of a large machine work.
 
     Args:
@@ -122,6 +124,13 @@ def sidecar(
             with committed(target, existing=existing) as output:
                 write_sidecar(cast("BinaryIO", output), chain([first], records), archive_identity(stored))
         return Sidecar(making.records, making.spans, len(making.damaged))
+
+
+def sidecar_reference(path: str) -> SidecarReference:
+    """Return how an index names a sidecar, with the path at which it is now."""
+    with open(path, "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return SidecarReference(file.tell(), digest, os.path.abspath(path))
 
 
 @dataclass(slots=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 
 import pytest
 
 import seekwarc
 from tests.support.foreign import CRLF2, warc_header
+from tests.support.framed import film
 from tests.support.sidecars import mixed
 
 PAYLOAD = b"".join(mixed(9, 1_200_000))
@@ -83,3 +85,71 @@ def test_a_sidecar_of_more_than_one_file_is_refused(command, path):
     other = ("--with", path.with_name("small.warc.gz"))
     assert "2 are named" in command("cat", path, 0, *other, *given, status=2).stderr
     assert "--sidecar" in command("cat", "--index", path, "--uri", "urn:x", *given, status=2).stderr
+
+
+@pytest.fixture
+def indexed(command, path, tmp_path):
+    """Make an archive with a film in each compression, its sidecars, and an index that names these."""
+    made = film(1)
+    path.with_name("film.warc.zst").write_bytes(made.data)
+    index = path.parent / "all.cdxj"
+    answer = command("index", "--sidecar", path.parent, *SIZES, "-o", index)
+    assert f"{index}: " in answer.out
+    return index
+
+
+def opened(index, **options):
+    """Return the records of a film that the index leads to, and whether they are read right."""
+    found = {}
+    with seekwarc.Index(index, **options) as captures:
+        for capture in captures:
+            record = capture.open()
+            if record.content_length > 1_000_000:
+                name = capture.filename
+                wanted = PAYLOAD if name == "a.warc.gz" else film(1).content.partition(CRLF2)[2]
+                assert record.block.pread(1_000_000, 100) == wanted[1_000_000:1_000_100]
+                found[name] = record.seek_table_status.value
+    return found
+
+
+BOTH = {"a.warc.gz": "sidecar", "film.warc.zst": "sidecar"}
+
+
+def test_an_index_names_the_sidecars_that_are_made_with_it(command, indexed):
+    named = [line for line in indexed.read_text().splitlines() if '"seekTable": "sidecar ' in line]
+    assert len(named) == 2
+    assert opened(indexed) == opened(indexed, strict=True) == BOTH
+    assert set(opened(indexed, sidecar=False).values()) & {"sidecar"} == set()
+    with seekwarc.Index(indexed) as captures:
+        tables = {capture.filename: capture.table for capture in captures}
+    for name in BOTH:
+        data = indexed.with_name(f"{name}.seek").read_bytes()
+        assert tables[name] == seekwarc.SidecarReference(len(data), hashlib.sha256(data).hexdigest())
+
+
+def test_a_sidecar_beside_the_index_is_found_by_its_name(indexed, tmp_path):
+    apart = tmp_path / "indexes"
+    apart.mkdir()
+    for file in [indexed, *indexed.parent.glob("*.seek")]:
+        file.rename(apart / file.name)
+    assert opened(apart / indexed.name, files=indexed.parent) == BOTH
+
+
+def test_another_sidecar_than_the_one_that_is_named_is_refused(command, path, indexed):
+    # It fits the archive, and would be used if the index did not name another one.
+    command("index", "--sidecar", path, "--min-size", "1M", "--spacing", "300K", "--force")
+    with pytest.warns(seekwarc.FormatWarning, match="not the one that the index names"):
+        assert opened(indexed) == {**BOTH, "a.warc.gz": "stream"}
+    with pytest.raises(seekwarc.FormatError, match="not the one that the index names"):
+        opened(indexed, strict=True)
+    with pytest.warns(seekwarc.FormatWarning, match="max_table_size"):
+        assert "sidecar" not in opened(indexed, max_table_size=100).values()
+    path.with_name("a.warc.gz.seek").unlink()
+    assert opened(indexed) == {**BOTH, "a.warc.gz": "stream"}
+
+
+def test_a_sidecar_that_was_there_before_is_not_named(command, path, indexed):
+    again = indexed.with_name("again.cdxj")
+    command("index", "--sidecar", path.parent, *SIZES, "-o", again)
+    assert "sidecar " not in again.read_text()
+    assert opened(again) == BOTH

@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 
 from seekwarc import SeekTable
 from seekwarc.errors import FormatError, LimitError, TruncatedError
-from seekwarc.format.seektable import FOOTER_SIZE, MAX_ENTRIES, table_frame_size
+from seekwarc.format.seektable import (
+    FOOTER_SIZE,
+    MAX_ENTRIES,
+    SidecarReference,
+    parse_table_choice,
+    table_frame_size,
+)
 from tests.support import foreign
 from tests.support.strategies import seek_tables
 
@@ -221,3 +227,13 @@ def test_tables_are_values() -> None:
     assert make(ENTRIES) != make(ENTRIES, checksums=False)
     assert make(ENTRIES) != make(ENTRIES[1:])
     assert "4 frames" in repr(make(ENTRIES))
+
+
+def test_a_sidecar_is_named_by_size_and_digest() -> None:
+    reference = SidecarReference(670, "ab" * 32)
+    assert parse_table_choice(str(reference)) == reference
+    # Where it is is not what it is.
+    assert str(reference._replace(place="/elsewhere")) == str(reference)
+    for text in ("sidecar", "sidecar 1", f"sidecar -1 sha256:{'ab' * 32}", f"sidecar 1 sha256:{'AB' * 32}"):
+        with pytest.raises(FormatError):
+            parse_table_choice(text)
