@@ -158,6 +158,44 @@ def concat(data: Data) -> list[Result]:
     return without_peers("concat", data, "concat", "--force", "FILE", "-o", "OUT")
 
 
+def filter_half(data: Data) -> list[Result]:
+    """Copy every second record, beside programs that decompress all and compress the half again, and `cp`."""
+    results: list[Result] = []
+    for name in PAGES:
+        paths = {kind: data.paged(name, kind) for kind in ("zst", "gz")}
+        uris = [uri for uri, _ in data.pages(name)][::2]
+        listed, out = data.folder / "half.txt", data.folder / "half.warc.zst"
+        listed.write_text("\n".join(uris))
+        ours = command(BIN / "seekwarc", "filter", paths["zst"], "--uris", listed, "--force", "-o", out)
+        ours(0)
+        theirs, wanted = out.with_suffix(".theirs"), set(uris)
+        peers = [
+            Peer("FastWARC", timed(partial(fastwarc_half, paths["zst"], theirs, wanted)), 5.0),
+            Peer("warcio (.gz)", timed(partial(warcio_half, paths["gz"], theirs, wanted)), 5.0),
+            Peer("cp of the half", command("cp", out, out.with_suffix(".copy")), 1 / 1.3),
+        ]
+        warm(*paths.values())
+        results += compare(f"`filter`, half of {2 * len(uris):,} responses of {name}", ours, peers, least=2)
+    return results
+
+
+def fastwarc_half(path: Path, out: Path, uris: set[str]) -> None:
+    with path.open("rb") as file, out.open("wb") as target:
+        stream = ZstdWriter(target)
+        for record in fastwarc.ArchiveIterator(file, parse_http=False):
+            if record.headers.get("WARC-Target-URI") in uris:
+                record.write(stream)
+        stream.close()
+
+
+def warcio_half(path: Path, out: Path, uris: set[str]) -> None:
+    with path.open("rb") as file, out.open("wb") as target:
+        writer = WARCWriter(target, gzip=True)
+        for record in ArchiveIterator(file):
+            if record.rec_headers.get_header("WARC-Target-URI") in uris:
+                writer.write_record(record)
+
+
 def ls(data: Data) -> list[Result]:
     return without_peers("ls", data, "ls", "FILE")
 
@@ -233,6 +271,7 @@ LINES = (
     Line("small-convert", convert),
     Line("small-recover", recover),
     Line("small-concat", concat),
+    Line("small-filter", filter_half),
     Line("small-ls", ls),
     Line("small-by-offset", by_offset),
 )
