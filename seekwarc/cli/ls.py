@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from seekwarc.cli.arguments import add_json_argument
-from seekwarc.cli.options import add_limit_arguments, limit_options
+from seekwarc.cli.options import add_limit_arguments, add_sidecar_argument, open_options
 from seekwarc.cli.printing import printable, say
 from seekwarc.cli.selecting import add_selection_arguments, archives_named, selection_of
 from seekwarc.cli.targets import open_archive
@@ -30,6 +30,7 @@ from seekwarc.collection.entry import damaged_places, with_lengths
 from seekwarc.errors import FormatError, NotFoundError, SeekWarcError, TruncatedError
 from seekwarc.format.conditions import RECORD_TYPES
 from seekwarc.format.words import counted
+from seekwarc.read.body import TableStatus
 from seekwarc.read.record import Record
 from seekwarc.read.selection import Selection
 
@@ -55,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="list the records of all files by size (largest first), date or URI (default: as stored)",
     )
     add_selection_arguments(parser)
+    add_sidecar_argument(parser)
     add_limit_arguments(parser)
 
 
@@ -87,7 +89,7 @@ def _lines(options: argparse.Namespace, files: list[str], listing: _Listing, wid
     for name in files:
         # The JSON of a failure names the file.
         options.file = name
-        with open_archive(name, **limit_options(options)) as archive:
+        with open_archive(name, **open_options(options, len(files))) as archive:
             for record in listing.wanted(with_lengths(archive, listing.pass_over)):
                 line = _json(name, record) if options.json else _line(record)
                 if width and not options.json:
@@ -206,6 +208,7 @@ def _more(record: Record) -> dict[str, object]:
         "profile": record.profile,
         "segment_number": header.get("WARC-Segment-Number"),
         "segment_origin_id": record.segment_origin_id,
+        "sidecar": record.seek_table_status is TableStatus.SIDECAR,
     }
 
 

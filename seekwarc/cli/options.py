@@ -26,6 +26,7 @@ __all__ = [
     "add_limit_arguments",
     "add_sidecar_argument",
     "add_writer_arguments",
+    "check_sidecar",
     "dictionary_at",
     "index_limits",
     "limit_options",
@@ -61,11 +62,15 @@ def add_sidecar_argument(parser: argparse.ArgumentParser) -> None:
 def open_options(options: argparse.Namespace, files: int = 1) -> OpenOptions:
     """Return the limits and the sidecar that were given, as a `Reader` of one of so many files takes them."""
     given = cast("OpenOptions", limit_options(options))
+    check_sidecar(options, files)
     if options.sidecar is not None:
-        if files != 1:
-            raise SeekWarcError(f"--sidecar is of one FILE, and {files} are named")
         given["sidecar"] = options.sidecar
     return given
+
+
+def check_sidecar(options: argparse.Namespace, files: int) -> None:
+    if options.sidecar is not None and files != 1:
+        raise SeekWarcError(f"--sidecar is of one FILE, and {files} are named")
 
 
 def _add_options(group: Arguments, options: type[DataclassInstance], without: Collection[str] = ()) -> None:

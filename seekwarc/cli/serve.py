@@ -25,11 +25,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from seekwarc.cli.arguments import add_flag, number
-from seekwarc.cli.options import add_limit_arguments, limit_options
+from seekwarc.cli.options import add_limit_arguments, add_sidecar_argument, check_sidecar, limit_options
 from seekwarc.cli.printing import printable, say
 from seekwarc.cli.progress import progress_bar, progress_is_seen
 from seekwarc.errors import SeekWarcError, SourceError
 from seekwarc.format.words import counted
+from seekwarc.storage.expand import expand
 
 if TYPE_CHECKING:
     from seekwarc.serve.library import Library
@@ -71,6 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="name under which browsers reach this server through a proxy (may be repeated)",
     )
     add_flag(parser, "--open", text="open the page in your browser")
+    add_sidecar_argument(parser)
     add_limit_arguments(parser)
 
 
@@ -86,10 +88,12 @@ def run(options: argparse.Namespace) -> int:
     if hasattr(signal, "SIGHUP"):
         # The terminal was closed: end as on SIGTERM.
         signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
+    files = [*expand(options.files)]
+    check_sidecar(options, len(files))
     # Ctrl-C is the normal way to end it.
     with (
         contextlib.suppress(KeyboardInterrupt),
-        Library(options.files, **limit_options(options)) as library,
+        Library(files, sidecar=options.sidecar or True, **limit_options(options)) as library,
         _listen(options) as listener,
     ):
         server = Server(application(library, hosts=_hosts(options, LOCAL_HOSTS)), listener)

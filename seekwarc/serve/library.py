@@ -92,6 +92,8 @@ class Library(Closing):
     def __init__(
         self,
         targets: Sequence[str | os.PathLike[str] | RangeReadable],
+        *,
+        sidecar: bool | str | os.PathLike[str] = True,
         **options: Unpack[ReadLimits],
     ) -> None:
         targets = list(expand(targets))
@@ -111,7 +113,9 @@ class Library(Closing):
             self.catalogue = RecordTable(shared=True, text=clean)
             opened.callback(self.catalogue.close)
             # Requests run in threads of the server already; a pool for each file would not make them faster.
-            self._collection = Collection(list(seen), index=self.catalogue, threads=1, **options)
+            self._collection = Collection(
+                list(seen), index=self.catalogue, threads=1, sidecar=sidecar, **options
+            )
             opened.callback(self._collection.close)
             self._resources = opened.pop_all()
         readers = self._collection.files

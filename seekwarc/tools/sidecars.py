@@ -78,7 +78,7 @@ def sidecar(
 
         tools.sidecar("crawl.warc.gz")
 
-    The records of a .warc.zst are listed that are one frame of more than 32 MiB, half of it or more in raw blocks.
+    The records of a .warc.zst are listed that are one frame of more than 32 MiB, half of it in raw blocks.
     The file itself is not changed. Where `rapidgzip` is installed, all cores of a large machine work.
 
     Args:

@@ -8,6 +8,7 @@ import hashlib
 import pytest
 
 import seekwarc
+from seekwarc.serve.library import Library
 from tests.support.foreign import CRLF2, warc_header
 from tests.support.framed import film
 from tests.support.sidecars import mixed
@@ -153,3 +154,25 @@ def test_a_sidecar_that_was_there_before_is_not_named(command, path, indexed):
     command("index", "--sidecar", path.parent, *SIZES, "-o", again)
     assert "sidecar " not in again.read_text()
     assert opened(again) == BOTH
+
+
+def test_ls_tells_how_each_record_is_reached(command, path, tmp_path):
+    named = tmp_path / "named"
+    command("index", "--sidecar", path, *SIZES, "-o", named)
+    assert "sidecar" not in command("ls", path, "--json").json
+    line = command("ls", path, "--json", "--sidecar", named).json
+    assert line["sidecar"] is True
+    assert line["frames"] > 5
+    assert "2 are named" in command("ls", path.parent, "--sidecar", named, status=2).stderr
+
+
+def test_a_library_takes_the_sidecar_of_its_file(command, path, tmp_path):
+    named = tmp_path / "named"
+    command("index", "--sidecar", path, *SIZES, "-o", named)
+    for sidecar, status in ((named, "sidecar"), (True, "stream")):
+        with Library([path], sidecar=sidecar) as library:
+            library.read()
+            served = library.capture("http://example.org/0")
+            assert served.extent("payload").pread(1_000_000, 9) == PAYLOAD[1_000_000:1_000_009]
+            assert served.record.seek_table_status.value == status
+    assert "2 are named" in command("serve", path.parent, "--sidecar", named, status=2).stderr
