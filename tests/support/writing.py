@@ -145,6 +145,7 @@ def entries_of(frames: Iterable[StoredFrame]) -> list[Entry]:
 
 
 @lru_cache(maxsize=64)
+@lru_cache(16)
 def text(size: int, seed: int = 0) -> bytes:
     """Bytes that compress about as well as markup does, the same for the same arguments."""
     chance = random.Random(seed)
@@ -157,6 +158,7 @@ def text(size: int, seed: int = 0) -> bytes:
 
 
 @lru_cache(maxsize=64)
+@lru_cache(16)
 def noise(size: int, seed: int = 0) -> bytes:
     """Bytes that do not compress, the same for the same arguments."""
     return random.Random(seed).randbytes(size)

@@ -72,12 +72,13 @@ def test_a_conversion_returns_its_counts(tmp_path) -> None:
 def test_sizes_are_those_of_the_files(form, pipe) -> None:
     made = some_records()
     with_dictionary = Foreign().dictionary(compressed=True).record(text(3000)).record(noise(200_000))
-    data = {
-        "none": made.plain().bytes(),
-        "gz": made.gzip().bytes(),
-        "zst": made.bytes(),
-        "zst with a dictionary": with_dictionary.bytes(),
-    }[form]
+    make = {
+        "none": lambda: made.plain().bytes(),
+        "gz": lambda: made.gzip().bytes(),
+        "zst": made.bytes,
+        "zst with a dictionary": with_dictionary.bytes,
+    }
+    data = make[form]()
     target = io.BytesIO()
     done = convert(Pipe(data) if pipe else data, target, "gz")
     assert done.source_size == len(data)
