@@ -149,15 +149,8 @@ def described(
 ) -> Iterator[Entry]:
     """Yield an entry for each record of a file, with its length and with how its frames are found.
 
-    Args:
-        archive: The file.
-        describe: Describes a record while it is the current one.
-        on_damage: As for `Reader.past_damage`; None raises if `on_error` does.
-        places: Yield an entry for damage, too: that of the record in which it is, or one that has no more
-            than an offset. Both say what is wrong in `problem`.
-
-    Raises:
-        FormatError: Damage is reached, and not passed; all records before it have been yielded.
+    Damage goes to `on_damage` as in `Reader.past_damage`; without it, damage is raised after the records
+    before it. With `places`, damage has an entry with a `problem`: that of its record, or a bare offset.
     """
     found: list[FormatError] = []
 

@@ -34,13 +34,7 @@ def is_alone(record: Record) -> bool:
 
 
 def resolve(record: Record, index: RecordIndex, open_entry: Open) -> Record:
-    """Return the logical record that a stored one is, or is a segment of. A logical one is returned as it is.
-
-    Raises:
-        NotFoundError: A revisit's original, or the first segment, is not in the index.
-        SegmentError: Segments are missing, duplicated, or do not belong together.
-        UnsupportedError: A revisit with an unknown profile, which must not be interpreted.
-    """
+    """Return the logical record that a stored one is, or is a segment of; errors as of `open_record`."""
     if record.type == "continuation":
         what = f"segment 1 of the record continued at {record.offset}"
         record = named(record.segment_origin_id, what, index, open_entry)

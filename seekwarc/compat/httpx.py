@@ -47,6 +47,22 @@ class RecordingTransport(httpx.HTTPTransport):
         pool._network_backend = _Backend(pool._network_backend, out)  # noqa: SLF001 - httpx has no argument for it
 
 
+class _Recorded:
+    """A connection, and what passes over it; `before` is what passed before it was encrypted."""
+
+    def __init__(self, stream: Any, out: Any, before: Conversation | None = None) -> None:  # noqa: ANN401
+        address = stream.get_extra_info("server_addr")
+        is_known = isinstance(address, tuple) and not (before is not None and before.has_tunnel)
+        self._stream = stream
+        self._out = out
+        self._conversation = Conversation(
+            "http" if before is None else "https", address[0] if is_known else None
+        )
+
+    def get_extra_info(self, info: str) -> Any:  # noqa: ANN401
+        return self._stream.get_extra_info(info)
+
+
 class _Backend(httpcore.NetworkBackend):
     def __init__(self, backend: httpcore.NetworkBackend, out: Writer) -> None:
         self._backend = backend
@@ -65,23 +81,7 @@ class _Backend(httpcore.NetworkBackend):
         self._backend.sleep(seconds)
 
 
-def _conversation(
-    stream: httpcore.NetworkStream | httpcore.AsyncNetworkStream, before: Conversation | None
-) -> Conversation:
-    """Return what passes over a connection; `before` is what passed before it was encrypted."""
-    address = stream.get_extra_info("server_addr")
-    is_known = isinstance(address, tuple) and not (before is not None and before.has_tunnel)
-    return Conversation("http" if before is None else "https", address[0] if is_known else None)
-
-
-class _Stream(httpcore.NetworkStream):
-    def __init__(
-        self, stream: httpcore.NetworkStream, out: Writer, before: Conversation | None = None
-    ) -> None:
-        self._stream = stream
-        self._out = out
-        self._conversation = _conversation(stream, before)
-
+class _Stream(_Recorded, httpcore.NetworkStream):
     def _keep(self, exchange: Exchange | None) -> None:
         if exchange is not None:
             exchange.write_to(self._out)
@@ -89,7 +89,7 @@ class _Stream(httpcore.NetworkStream):
     @override
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         try:
-            data = self._stream.read(max_bytes, timeout)
+            data: bytes = self._stream.read(max_bytes, timeout)
         except Exception as error:
             self._keep(self._conversation.closed(error))
             raise
@@ -109,10 +109,6 @@ class _Stream(httpcore.NetworkStream):
     @override
     def start_tls(self, *args: Any, **options: Any) -> httpcore.NetworkStream:
         return _Stream(self._stream.start_tls(*args, **options), self._out, self._conversation)
-
-    @override
-    def get_extra_info(self, info: str) -> Any:
-        return self._stream.get_extra_info(info)
 
 
 class AsyncRecordingTransport(httpx.AsyncHTTPTransport):
@@ -154,14 +150,7 @@ class _AsyncBackend(httpcore.AsyncNetworkBackend):
         await self._backend.sleep(seconds)
 
 
-class _AsyncStream(httpcore.AsyncNetworkStream):
-    def __init__(
-        self, stream: httpcore.AsyncNetworkStream, out: Recorder, before: Conversation | None = None
-    ) -> None:
-        self._stream = stream
-        self._out = out
-        self._conversation = _conversation(stream, before)
-
+class _AsyncStream(_Recorded, httpcore.AsyncNetworkStream):
     async def _keep(self, exchange: Exchange | None) -> None:
         if exchange is not None:
             await keep_in_thread(exchange, self._out, anyio.to_thread.run_sync)
@@ -169,7 +158,7 @@ class _AsyncStream(httpcore.AsyncNetworkStream):
     @override
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         try:
-            data = await self._stream.read(max_bytes, timeout)
+            data: bytes = await self._stream.read(max_bytes, timeout)
         except Exception as error:
             await self._keep(self._conversation.closed(error))
             raise
@@ -189,7 +178,3 @@ class _AsyncStream(httpcore.AsyncNetworkStream):
     @override
     async def start_tls(self, *args: Any, **options: Any) -> httpcore.AsyncNetworkStream:
         return _AsyncStream(await self._stream.start_tls(*args, **options), self._out, self._conversation)
-
-    @override
-    def get_extra_info(self, info: str) -> Any:
-        return self._stream.get_extra_info(info)

@@ -40,12 +40,10 @@ MEDIA_TYPES: Final = {
 
 
 def application(library: Library, *, hosts: Sequence[str] = LOCAL_HOSTS) -> Starlette:
-    """Make the ASGI application.
+    """Make the ASGI application for a library, which the caller closes.
 
-    Args:
-        library: The files that are served; the caller closes them.
-        hosts: Names of this server. A request for any other name is refused, since a page elsewhere could
-            point its own name at this server to read the answers (DNS rebinding). "*" allows all names.
+    A request for a name that is not in `hosts` is refused ("*" allows all): a page elsewhere could point its
+    own name at this server to read the answers (DNS rebinding).
     """
     routes = [
         Mount("/api", routes=api_routes(library)),

@@ -21,11 +21,9 @@ _check: ContextVar[Callable[[], object] | None] = ContextVar("check", default=No
 
 @contextmanager
 def stoppable(check: Callable[[], object]) -> Iterator[None]:
-    """Let `check` stop the work that this thread does in the `with` block.
+    """Let an exception that `check` raises, which is called often, stop what this thread does in the block.
 
-    Args:
-        check: Called often, so it must be fast. The exception that it raises stops the work. It should be a
-            `BaseException`, since code on the way may take an `Exception` for damage to the file.
+    It should be a `BaseException`: code on the way may take an `Exception` for damage to the file.
     """
     token = _check.set(check)
     try:
