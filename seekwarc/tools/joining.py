@@ -83,7 +83,7 @@ class Joining:
     Attributes:
         files: Files that were read.
         resources: Resources of which there are parts, and no complete capture with the same entity tag.
-        target_size: Size of the new file in bytes; None if there is none, or it is not a local file.
+        target_size: Size of the new file in bytes; None unless a local file was made.
     """
 
     files: int

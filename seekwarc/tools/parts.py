@@ -132,7 +132,7 @@ def each_part(
             if outcome.status not in (Status.DONE, Status.PROBLEMS):
                 return
             yield cast("_Result", outcome.result) if outcome.status is Status.DONE else None
-            # Of a part that was not read to its end, the caller has read the rest.
+            # If a part was not read to its end, the caller has read the rest.
             progress.reach(part.stop)
 
 

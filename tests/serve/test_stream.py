@@ -29,6 +29,8 @@ def anyio_backend() -> str:
 class Bytes:
     """Nothing but zeros; remembers what was read, and by how many at once."""
 
+    holes = ()
+
     def __init__(self, *, breaks_at: int | None = None, delay: float = 0) -> None:
         self.known_size = SIZE
         self.reads: list[tuple[int, int]] = []
