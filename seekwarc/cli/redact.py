@@ -7,11 +7,12 @@ error, unless --with-revisits removes it, too. For each removed capture, a metad
 that says when and why. If the file has a dictionary, which may hold fragments of what is removed, the other
 records are compressed again without one.
 
-Offsets change: index the new file. Copies and indexes of FILE are not searched. Exit status 1 means that
-records of the new file still mention what was removed, or that FILE is damaged, or that nothing matches.
+Offsets change: an --index is made again in the same run, other indexes of FILE afterwards. Copies of FILE are
+not searched. Exit status 1 means that records of the new file still mention what was removed, or that FILE is
+damaged, or that nothing matches.
 
 seekwarc redact crawl.warc.zst --uri '*://example.org/private/*' --reason 'request 17' -o rest.warc.zst
-seekwarc redact crawl.warc.zst --ids ids.txt --no-stubs --in-place
+seekwarc redact crawl.warc.zst --ids ids.txt --no-stubs --in-place --index crawl.cdxj
 seekwarc redact crawl.warc.zst --hosts hosts.txt --dry-run
 """
 
@@ -43,6 +44,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--in-place", text="replace FILE with the new file, once that is complete and compared")
     add_selection_arguments(parser)
     add_list_arguments(parser)
+    parser.add_argument(
+        "--index",
+        action="append",
+        default=[],
+        metavar="CDXJ",
+        help="an index of FILE, which is replaced together with it",
+    )
     add_flag(parser, "--no-closure", text="remove the records that match, and no others")
     add_flag(parser, "--with-revisits", text="remove revisits whose originals are removed, too")
     parser.add_argument("--reason", metavar="TEXT", help="why, for the stubs")
@@ -66,6 +74,7 @@ def run(options: argparse.Namespace) -> int:
         options.file,
         options.output,
         in_place=options.in_place,
+        indexes=options.index,
         reason=options.reason,
         stubs=not options.no_stubs,
         stub_uris=not options.no_uri,

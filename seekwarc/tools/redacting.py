@@ -12,7 +12,7 @@ import io
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -29,11 +29,12 @@ from seekwarc.storage.opening import open_source
 from seekwarc.system import default_threads
 from seekwarc.tools.choosing import Choice, ChoiceConditions
 from seekwarc.tools.closure import Catalogue
-from seekwarc.tools.copy_inputs import Part, parts_of
+from seekwarc.tools.copy_inputs import Part, Place, parts_of
 from seekwarc.tools.copy_source import LooseRecord, loose_records
 from seekwarc.tools.copy_target import CopySettings, CopyTarget, Recompressed, Tally
 from seekwarc.tools.filtering import scan
 from seekwarc.tools.progress import Progress, no_progress
+from seekwarc.tools.reindexing import new_index
 from seekwarc.write.files import Existing, refuse_same_file, refuse_url
 from seekwarc.write.forms import compression_of
 from seekwarc.write.output import PathOutput
@@ -106,6 +107,7 @@ def redact(
     target: str | os.PathLike[str] | None = None,
     *,
     in_place: bool = False,
+    indexes: Iterable[str | os.PathLike[str]] = (),
     reason: str | None = None,
     stubs: bool = True,
     stub_uris: bool = True,
@@ -128,12 +130,15 @@ def redact(
     one gets its name. With the records that match go, unless `closure` is False, the records concurrent to
     them (requests and metadata) and all segments of segmented records.
 
-    Offsets change, so index the new file. Copies of the file, and indexes of it, are not searched.
+    Offsets change, so an index that is not among `indexes` is to be made again. Copies of the file, and
+    lines of other files, are not searched.
 
     Args:
         source: The file.
         target: The new file; None if `in_place` or `dry_run`.
         in_place: Give the new file, once it is complete and compared, the name of the old one.
+        indexes: CDXJ files that name the records of the file. Each is replaced, together with the file, by
+            one with the lines of the new file instead.
         reason: Why, for the stubs.
         stubs: Add, after all others, a metadata record for each removed capture, which says when and why.
         stub_uris: Name the target URI of what was removed in its stub.
@@ -186,27 +191,53 @@ def redact(
         if keep_dictionary:
             settings = CopySettings(settings.tables, part.dictionary, part.dictionary_frame())
         output = PathOutput(final, existing="overwrite" if in_place else existing)
+        outputs = [output]
         try:
-            tally = Tally()
-            with closing(OrderedWork(threads or default_threads())) as work:
-                new = CopyTarget(output, work, settings, tally)
-                places = partial(removed.places, 0)
-                with closing(part.placed(settings.dictionary, places, on_progress, None)) as records:
-                    for record in records:
-                        new.add(record)
-                for stub in _stubs(captured, reason, options):
-                    new.add(stub, again=True)
-                done.stubs = len(captured)
-                new.seal()
+            tally, done.target_size = _write(
+                part,
+                output,
+                partial(removed.places, 0),
+                settings,
+                _stubs(captured, reason, options),
+                threads=threads or default_threads(),
+                on_progress=on_progress,
+            )
+            done.stubs = len(captured)
             done.mentions = _compare(part, output.place, was_removed, needles, on_progress)
-            output.commit()
+            outputs.extend(new_index(os.fspath(it), name, output.place, final, options) for it in indexes)
+            # All that can fail is done; what is left is to give each its name.
+            for made in outputs:
+                made.commit()
         except BaseException:
-            output.abort()
+            for made in outputs:
+                made.abort()
             raise
-    done.target_size = new.size
     done.bytes_copied, done.bytes_recompressed = tally.bytes_copied, tally.bytes_recompressed
     done.recompressed = tuple(it for it in tally.recompressed if it.reason != STUB)
     return done
+
+
+def _write(
+    part: Part,
+    output: PathOutput,
+    places: Callable[[], Iterator[Place]],
+    settings: CopySettings,
+    stubs: Iterable[LooseRecord],
+    *,
+    threads: int,
+    on_progress: Progress,
+) -> tuple[Tally, int]:
+    """Write the kept records and the stubs, and return what that took, and the size of the new file."""
+    tally = Tally()
+    with closing(OrderedWork(threads)) as work:
+        new = CopyTarget(output, work, settings, tally)
+        with closing(part.placed(settings.dictionary, places, on_progress, None)) as records:
+            for record in records:
+                new.add(record)
+        for stub in stubs:
+            new.add(stub, again=True)
+        new.seal()
+    return tally, new.size
 
 
 def _raise(error: FormatError) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import seekwarc
 from seekwarc import tools
-from seekwarc.errors import FormatError, NotFoundError, TargetError, TargetExistsError
+from seekwarc.errors import FormatError, NotFoundError, TargetError, TargetExistsError, UnsupportedError
 from tests.support.captures import SITES, related
 from tests.support.foreign import Foreign, warc_header, zstd_frame
 from tests.support.joined import assert_right, decompressed
@@ -166,6 +166,31 @@ def test_a_copy_that_differs_gets_no_name(crawl, tmp_path, monkeypatch) -> None:
         tools.redact(crawl, in_place=True, uri=SITES[1])
     assert crawl.read_bytes() == before
     assert os.listdir(tmp_path) == ["crawl.warc.zst"]
+
+
+def test_an_index_is_replaced_together_with_the_file(crawl, tmp_path) -> None:
+    other = tmp_path / "other.warc.zst"
+    other.write_bytes(crawl.read_bytes())
+    index = tmp_path / "all.cdxj"
+    tools.index([crawl, other], index, all_records=True)
+    tools.redact(crawl, in_place=True, indexes=[index], uri=SITES[1], stubs=False)
+    tools.index([crawl, other], tmp_path / "again.cdxj", all_records=True)
+    assert index.read_bytes() == (tmp_path / "again.cdxj").read_bytes()
+    with seekwarc.Index(index) as lines:
+        found = list(lines.lookup(SITES[1]))
+        assert {line.fields["filename"] for line in found} == {"other.warc.zst"}
+        assert [it.open().type for it in lines.lookup(SITES[2]) if it.is_capture] == ["response"] * 2
+
+
+@pytest.mark.parametrize("text", [b"CDX N b a m s k r M S V g\n", b'a)/ 20260101000000 {"filename": "b"}\n'])
+def test_nothing_is_changed_if_an_index_cannot_be_replaced(crawl, tmp_path, text) -> None:
+    good, bad = tmp_path / "good.cdxj", tmp_path / "bad.cdxj"
+    tools.index([crawl], good)
+    bad.write_bytes(text)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(UnsupportedError, match=r"bad\.cdxj"):
+        tools.redact(crawl, in_place=True, indexes=[good, bad], uri=SITES[1])
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 @pytest.mark.parametrize("place", [300, 1000, -600])
