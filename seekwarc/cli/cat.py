@@ -37,7 +37,7 @@ from seekwarc.cli.records import add_record_arguments, wanted_record
 from seekwarc.cli.sizes import counts_from_end, parse_range
 from seekwarc.cli.targets import open_archive
 from seekwarc.errors import FormatError, HoleError, NotFoundError, RangeError, SeekWarcError, SegmentError
-from seekwarc.format.dates import DIGITS
+from seekwarc.format.dates import DIGITS, LATEST
 from seekwarc.read.extent import Extent
 from seekwarc.read.filled import filled_record, gaps_of
 from seekwarc.read.record import Record
@@ -52,8 +52,6 @@ STEP_TO_DAMAGE = 64 << 10
 """With --partial: of what is read in one step, nothing is printed if it is damaged."""
 UNKNOWN_SIZE = 1 << 62
 JOINED = "the payload of the whole resource, joined of the parts that the files have (206 Partial Content)"
-LATEST = "9999"
-"""The capture nearest to this date is the latest one."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

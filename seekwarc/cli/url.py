@@ -20,11 +20,9 @@ from seekwarc.cli.targets import open_archive
 from seekwarc.collection.entry import CAPTURE_TYPES, describe, nearest
 from seekwarc.errors import NotFoundError
 from seekwarc.format.cdxj import date_digits
-from seekwarc.format.dates import WarcDate, date_of_digits
+from seekwarc.format.dates import LATEST, WarcDate, date_of_digits
 
 __all__ = ["add_arguments", "run"]
-
-LATEST = "99991231235959"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -26,7 +26,7 @@ from seekwarc.collection.record_table import RecordTable
 from seekwarc.collection.revisits import is_alone
 from seekwarc.compat.paths import MISREAD, name_of, uri_of
 from seekwarc.errors import NotFoundError, UnsupportedError
-from seekwarc.format.dates import WarcDate, date_of_digits
+from seekwarc.format.dates import LATEST, WarcDate, date_of_digits
 from seekwarc.format.surt import surt
 from seekwarc.read.options import ReaderOptions
 from seekwarc.read.reader import Reader
@@ -35,7 +35,6 @@ from seekwarc.storage.source import Stats
 
 __all__ = ["Captures", "IndexedCaptures", "ScannedCaptures"]
 
-LATEST: Final = "9999"
 MAX_LINES: Final = 10_000
 """Lines of one key that are looked at for those of one URI."""
 MAX_NAMED: Final = 3

@@ -15,12 +15,14 @@ from typing import Final, Literal, get_args
 
 from seekwarc.errors import FormatError
 
-__all__ = ["DIGITS", "Precision", "WarcDate", "date_of_digits", "format_date", "is_digits"]
+__all__ = ["DIGITS", "LATEST", "Precision", "WarcDate", "date_of_digits", "format_date", "is_digits"]
 
 Precision = Literal["year", "month", "day", "minute", "second", "fraction"]
 
 DIGITS: Final = 14
 """YYYYMMDDhhmmss, as dates are in an index."""
+LATEST: Final = "9999"
+"""The capture nearest to this date is the latest one."""
 _DIGITS = re.compile(r"(?:[0-9]{2}){2,7}")
 _EARLIEST: Final = "00000101000000"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -33,7 +33,7 @@ from seekwarc.cdx.index import Index
 from seekwarc.closing import Recent
 from seekwarc.errors import FormatError, NotFoundError, UnsupportedError
 from seekwarc.format.cdxj import date_digits
-from seekwarc.format.dates import WarcDate, date_of_digits
+from seekwarc.format.dates import LATEST, WarcDate, date_of_digits
 from seekwarc.serve.cost import View, Views
 from seekwarc.serve.error_handlers import HANDLERS
 from seekwarc.serve.headers import CORS_EXPOSED, Part
@@ -50,7 +50,6 @@ PATIENCE: Final = 30
 """Seconds that a request waits for a capture while files are still being read."""
 PAUSE: Final = 0.2
 """Seconds between two searches for a capture that is not known yet."""
-LATEST: Final = "9999"
 
 _VIEW_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
