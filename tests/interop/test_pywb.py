@@ -24,6 +24,7 @@ import pytest
 import zstandard
 
 import seekwarc
+from seekwarc import tools
 from seekwarc.serve.ranges import decide
 from tests.conftest import ROOT
 from tests.support.crawls import heritrix
@@ -32,6 +33,7 @@ from tests.support.writing import KIB, MIB, small_dictionary
 pytestmark = pytest.mark.needs("wayback")
 
 FILM = random.Random(7).randbytes(24 * MIB)
+LARGE = b"what compresses, " * 3000 + random.Random(8).randbytes(34 * MIB)
 LONG = b"".join(b"line %d of a long text\n" % number for number in range(400_000))
 PAGE = (
     b"<html><head><title>A page</title></head><body><a href='http://example.org/next'>next</a></body></html>"
@@ -76,6 +78,12 @@ def make_archive(folder: Path) -> None:
         "WARC-Record-ID: <urn:uuid:0d1a0b5c-6a3e-4f2c-9a76-3f3d7d0f0a01>\r\n"
         f"WARC-Target-URI: http://example.org/old\r\nWARC-Date: {FIRST}\r\n"
         f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(block)}\r\n\r\n"
+    )
+    # As most writers of .warc.zst store it: one frame, in which raw blocks follow compressed ones.
+    film = message("video/mp4", LARGE)
+    framed = header.replace("/old", "/framed.mp4").replace(f"Length: {len(block)}", f"Length: {len(film)}")
+    (folder / "framed.warc.zst").write_bytes(
+        zstandard.ZstdCompressor(level=1).compress(framed.encode() + film + b"\r\n\r\n")
     )
     (folder / "heritrix.warc.gz").write_bytes(heritrix().gzip().bytes())
     (folder / "old.warc.gz").write_bytes(gzip.compress(header.encode() + block + b"\r\n\r\n"))
@@ -153,6 +161,11 @@ def pywb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pywb]:
     command = [*command[:-1], root / "all.cdxj", "--all"]
     subprocess.run(command, check=True, env=environment, capture_output=True)
     damage(folder / "more.warc.zst", index)
+    framed = folder / "framed.warc.zst"
+    assert tools.sidecar(framed).records == 1
+    data = bytearray(framed.read_bytes())
+    data[data.index(LARGE[20_000_000:20_000_100])] ^= 1
+    framed.write_bytes(data)
     (root / "rules.aclj").write_text('org,example)/secret.mp4 - {"access": "block"}\n')
     config = {
         "collections": {
@@ -265,6 +278,16 @@ def test_only_a_little_is_read_for_a_range(pywb: Pywb, name: str) -> None:
         got = pywb.ask(name, Range=f"bytes={start}-{start + 64 * KIB - 1}")
         assert got.body == FILM[start : start + 64 * KIB]
         assert pywb.bytes_read() - before < MIB, "the bytes before the range were not read"
+
+
+def test_a_film_in_one_frame_is_reached_by_its_sidecar(pywb: Pywb) -> None:
+    for start in (30_000_000, 2_500_000, 12_300_000):
+        before = pywb.bytes_read()
+        got = pywb.ask("framed.mp4", Range=f"bytes={start}-{start + 64 * KIB - 1}")
+        assert (got.status, got.body) == (206, LARGE[start : start + 64 * KIB])
+        assert pywb.bytes_read() - before < 4 * MIB, "no more than its spans was read"
+    # It is what tells that this byte was changed: raw blocks have no checksum of their own.
+    assert pywb.ask("framed.mp4", Range="bytes=20000000-20000099").status == 500
 
 
 def test_a_closed_connection_costs_only_what_was_in_transit(pywb: Pywb) -> None:
