@@ -21,8 +21,10 @@ from seekwarc.format.header_fields import (
 )
 from seekwarc.format.values import MediaType
 
-__all__ = ["MAX_HTTP_HEAD_SIZE", "HttpHead", "is_http_block", "parse_http_head"]
+__all__ = ["MAX_HTTP_HEAD_SIZE", "TYPES_WITHOUT_HTTP", "HttpHead", "is_http_block", "parse_http_head"]
 
+TYPES_WITHOUT_HTTP: Final = frozenset({"warcinfo", "resource", "metadata", "conversion", "continuation"})
+"""Types of records whose block is no HTTP message, whatever Content-Type says."""
 MAX_HTTP_HEAD_SIZE: Final = 64 << 10
 """Limit of the search for the end of an HTTP head; a block with a longer one is treated as opaque."""
 

@@ -34,6 +34,7 @@ __all__ = [
     "FieldRule",
     "Finding",
     "Form",
+    "HeaderShape",
     "Severity",
     "Values",
     "check_fields",
@@ -383,29 +384,68 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
 
 _DECIDING: Final = ("warc-type", "warc-profile", "warc-segment-number", "warc-truncated")
 """Fields whose values decide which rules there are for others, and which conditions are broken."""
+_CAPTURED: Final = ("content-length", "warc-block-digest", "warc-payload-digest")
 MAX_SHAPES: Final = 16
 SHAPE_COST: Final = 64
 """Headers that are checked in the time that it takes to compile the pattern of one."""
 
 
-class _Shapes:
-    """Patterns of headers that break no rule: nearly all of a file have the same few fields, in one order.
+class HeaderShape:
+    """A pattern of headers that break no rule and have the same fields, in the order of one of them."""
 
-    A pattern tells in one pass what `check_fields` would. What it does not match may still break no rule.
-    """
+    def __init__(self, header: RecordHeader) -> None:
+        self.kind = header.get("WARC-Type") or ""
+        self.is_whole = self.kind != "revisit" and "WARC-Segment-Number" not in header
+        self._tests: list[tuple[int, Callable[[str], object]]] = []
+        self._places: dict[str, int] = {}
+        rules = _rules_of(header.version)
+        lines = []
+        for written, value in header.fields:
+            name = written.lower()
+            rule, is_met = rules.get(name, (None, None))
+            if name in _DECIDING:
+                form = re.escape(value)
+            elif rule is None or is_met is None:
+                form = r"[\t -~]*"
+            elif rule.form.pattern:
+                form = f"<{rule.form.pattern}>" if value.startswith("<") else rule.form.pattern
+                if name in _CAPTURED:
+                    form = f"({form})"
+                    self._places[name] = len(self._places) + 1
+            else:
+                form = "([ -~]*)"
+                self._places[name] = len(self._places) + 1
+                self._tests.append((self._places[name], is_met))
+            if name == "warc-target-uri":
+                form = f"(?!<?(?i:dns):){form}"  # A rule of resources is about URIs of this scheme.
+            lines.append(rf"{re.escape(written)}:[\t ]*+{form}\r\n")
+        version = re.escape(header.raw[: header.raw.index(b"\n") + 1])
+        self.pattern = re.compile(version + "".join(lines).encode() + rb"\r\n")
+
+    def is_met(self, match: re.Match[bytes]) -> bool:
+        """Return whether the values that the pattern leaves open break no rule either."""
+        return all(test(match[number].decode("ascii")) for number, test in self._tests)
+
+    def value(self, match: re.Match[bytes], name: str) -> str | None:
+        """Return Content-Length, Content-Type or a digest by its name in lower case; None if missing."""
+        number = self._places.get(name)
+        return match[number].decode("ascii") if number is not None else None
+
+
+class _Shapes:
+    """Shapes of headers that break no rule: nearly all of a file have the same few. Others may break none."""
 
     def __init__(self) -> None:
-        self._known: tuple[tuple[re.Pattern[bytes], list[Callable[[str], object]]], ...] = ()
+        self._known: tuple[HeaderShape, ...] = ()
         self._unmatched = 0
 
-    def has(self, raw: bytes) -> bool:
-        """Return whether a header is known to break no rule."""
-        for pattern, tests in self._known:
-            match = pattern.fullmatch(raw)
-            if match is not None:
-                values = match.groups()
-                return all(test(value.decode("ascii")) for test, value in zip(tests, values, strict=True))
-        return False
+    def find(self, raw: bytes) -> tuple[HeaderShape, re.Match[bytes]] | None:
+        """Return the shape of a header that is known to break no rule, and its match."""
+        for shape in self._known:
+            match = shape.pattern.fullmatch(raw)
+            if match is not None and shape.is_met(match):
+                return shape, match
+        return None
 
     def add(self, header: RecordHeader) -> None:
         """Learn the shape of a header that breaks no rule; seldom, as hostile files have many shapes."""
@@ -414,33 +454,11 @@ class _Shapes:
         # Without a Content-Type, the length of the block decides.
         if (len(self._known) < MAX_SHAPES or self._unmatched >= SHAPE_COST) and "content-type" in names:
             self._unmatched = 0
-            self._known = (*self._known[-MAX_SHAPES + 1 :], _shape(header))
+            self._known = (*self._known[-MAX_SHAPES + 1 :], HeaderShape(header))
 
 
 known_shapes: Final = _Shapes()
 """Of all headers that were read or made in this process."""
-
-
-def _shape(header: RecordHeader) -> tuple[re.Pattern[bytes], list[Callable[[str], object]]]:
-    """Return a pattern of headers with the same fields, and the tests of the values that it captures."""
-    rules = _rules_of(header.version)
-    lines, tests = [], []
-    for name, value in header.fields:
-        rule, is_met = rules.get(name.lower(), (None, None))
-        if name.lower() in _DECIDING:
-            form = re.escape(value)
-        elif rule is None or is_met is None:
-            form = r"[\t -~]*"
-        elif rule.form.pattern:
-            form = f"<{rule.form.pattern}>" if value.startswith("<") else rule.form.pattern
-        else:
-            form = "([ -~]*)"
-            tests.append(is_met)
-        # A rule of resources is about URIs of this scheme.
-        other = "(?!<?(?i:dns):)" if name.lower() == "warc-target-uri" else ""
-        lines.append(rf"{re.escape(name)}:[\t ]*+{other}{form}\r\n")
-    version = re.escape(header.raw[: header.raw.index(b"\n") + 1])
-    return re.compile(version + "".join(lines).encode() + rb"\r\n"), tests
 
 
 def check_header(header: RecordHeader) -> list[Finding]:
@@ -448,7 +466,7 @@ def check_header(header: RecordHeader) -> list[Finding]:
     if isinstance(header, ArcHeader):
         kind, problem = header.get("WARC-Type") or "", header.problem
         return [Finding("form", Severity.ERROR, "Archive-length", kind, "", problem)] if problem else []
-    if known_shapes.has(header.raw):
+    if known_shapes.find(header.raw) is not None:
         return []
     if _COMMON.fullmatch(header.raw):
         found = check_fields(header.fields, version=header.version)

@@ -79,6 +79,8 @@ class ContentStream:
         self._heads: deque[Head] = deque()
         self.frame_end = 0
         """Offset after the last frame that was decoded to its end."""
+        self._held: Piece | EmptyFrame | None = None
+        """A piece that was looked at, and comes next."""
         self._empty: list[EmptyFrame] = []
         self.passed: tuple[int, tuple[EmptyFrame, ...]] = (0, ())
         """The end of the frame before the current one, and the empty frames between the two."""
@@ -106,7 +108,8 @@ class ContentStream:
             raise
 
     def _pull_piece(self) -> bool:
-        for piece in self._pieces:
+        while (piece := self._held or next(self._pieces, None)) is not None:
+            self._held = None
             if isinstance(piece, EmptyFrame):
                 self._note_empty(piece)
                 continue
@@ -283,6 +286,35 @@ class ContentStream:
             if len(self._begun) > 1:
                 return self._begun[1][0]
             return None if not self._begun or self.frame_is_open else self._produced
+
+    def whole_frame(self) -> bytes | None:
+        """Return the content of a frame that is at hand from its beginning to its end, and alone; or None."""
+        with self._lock:
+            self._forget_frames()
+            data = self._data
+            if self._index or not data or not isinstance(data, bytes) or self._plain or self.frame_is_open:
+                return None
+            return data if len(self._begun) == 1 and self._begun[0][0] == self.position else None
+
+    def pass_frame(self) -> int:
+        """Pass the frame that `whole_frame` returned if nothing more can belong to the record in it.
+
+        Returns the offset of the frame after it, which begins with other bytes than line breaks. Where none
+        such follows, nothing is passed, and the result is -1.
+        """
+        with self._lock:
+            if self._error is not None:
+                return -1
+            try:
+                piece = self._held = self._held or next(self._pieces, None)
+            except FormatError as error:
+                self._error = error
+                return -1
+            if not isinstance(piece, Piece) or not piece.first or piece.data[:1] in (b"", b"\r", b"\n"):
+                return -1
+            self._index = len(self._data)
+            self._pull()
+            return piece.offset
 
     def head_after(self, position: int) -> Head | None:
         """Return the first frame after `position` that begins as a record, or None; forget earlier ones."""

@@ -17,11 +17,21 @@ from seekwarc.errors import FormatError
 from seekwarc.format.buffer import Buffer
 from seekwarc.format.chunked import ChunkedBody
 from seekwarc.format.digest import Digest, Hasher, usual_sha1
-from seekwarc.format.http import HttpHead
+from seekwarc.format.header_fields import MAX_DIGITS, find_header_end
+from seekwarc.format.http import TYPES_WITHOUT_HTTP, HttpHead, is_http_block, parse_http_head
+from seekwarc.format.rules import known_shapes
+from seekwarc.format.warc import RECORD_END
 from seekwarc.format.warc_fields import DefinedFields
 from seekwarc.read.extent import Extent
 
-__all__ = ["BlockDigests", "DigestCheck", "DigestVerdict", "check_digests", "check_payload_digest"]
+__all__ = [
+    "BlockDigests",
+    "DigestCheck",
+    "DigestVerdict",
+    "check_digests",
+    "check_payload_digest",
+    "right_digests",
+]
 
 STEP: Final = 1 << 20
 SMALL: Final = 64 << 10
@@ -172,6 +182,46 @@ def check_payload_digest(
     if digests.payload is not None:
         _feed(content, digests)
     return stated.check(digests.payload, digests.transferred, original)
+
+
+def right_digests(content: bytes) -> int:
+    """Return how many digests a whole record has; -1 unless it is one that is seen at once to be right.
+
+    Then its header breaks no rule, its block is as long as that says, and its digests are those of the bytes.
+    """
+    begin = find_header_end(content)
+    found = known_shapes.find(content[:begin]) if begin > 0 and content.endswith(RECORD_END) else None
+    if found is None:
+        return -1
+    shape, match = found
+    block = content[begin : -len(RECORD_END)]
+    length = shape.value(match, "content-length") or ""
+    if not shape.is_whole or len(length) > MAX_DIGITS or int(length) != len(block):
+        return -1
+    count = 0
+    stated = shape.value(match, "warc-block-digest")
+    if stated is not None:
+        count += 1
+        if not _is_right(stated, block):
+            return -1
+    stated = shape.value(match, "warc-payload-digest")
+    if stated is not None:
+        count += 1
+        kind = shape.kind
+        if kind not in TYPES_WITHOUT_HTTP and is_http_block(shape.value(match, "content-type")):
+            head = parse_http_head(block, whole=True)
+            # Whatever else it is takes a closer look.
+            if head is None or kind != ("request" if head.status is None else "response") or head.chunked:
+                return -1
+            block = block[head.size :]
+        if not _is_right(stated, block):
+            return -1
+    return count
+
+
+def _is_right(stated: str, data: bytes) -> bool:
+    raw = usual_sha1(stated)
+    return raw is not None and hashlib.sha1(data, usedforsecurity=False).digest() == raw
 
 
 def _feed(block: Extent, digests: BlockDigests) -> None:

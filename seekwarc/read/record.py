@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol, cast
 from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import LimitError, SeekWarcError
 from seekwarc.format.header_fields import parse_fields
-from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, HttpHead, is_http_block, parse_http_head
+from seekwarc.format.http import (
+    MAX_HTTP_HEAD_SIZE,
+    TYPES_WITHOUT_HTTP,
+    HttpHead,
+    is_http_block,
+    parse_http_head,
+)
 from seekwarc.format.profiles import is_identical_payload, is_server_not_modified
 from seekwarc.format.warc import RecordHeader
 from seekwarc.format.warc_fields import DefinedFields
@@ -36,7 +42,6 @@ class Relations(Protocol):
         """Return the records that are about a record."""
 
 
-TYPES_WITHOUT_HTTP: Final = frozenset({"warcinfo", "resource", "metadata", "conversion", "continuation"})
 MAX_FIELDS: Final = 50
 """Fields that a notebook shows of a record."""
 MAX_FIELDS_BLOCK: Final = 16 << 20

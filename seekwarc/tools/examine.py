@@ -30,11 +30,12 @@ from seekwarc.frames.prefetch import Prefetcher
 from seekwarc.frames.scan import Window
 from seekwarc.frames.stream import ContentStream
 from seekwarc.read.archive_file import ArchiveFile
+from seekwarc.read.digests import right_digests
 from seekwarc.read.record import Record
 from seekwarc.read.search import RecordSearch
 from seekwarc.read.sequential import StreamedRecords
 
-__all__ = ["Damage", "Intact", "Known", "examine"]
+__all__ = ["Damage", "Intact", "Known", "Tally", "examine"]
 
 CONTENT_ALONE: Final = 256 << 10
 """Content bytes that are decompressed before a thread is started to prefetch more."""
@@ -71,6 +72,19 @@ class Damage:
         return self.end - self.offset
 
 
+class Tally:
+    """Counts records that are seen at once to be right, which nearly all are; see `right_digests`.
+
+    Attributes:
+        may_count: Tells whether the next record may be one of them.
+    """
+
+    def __init__(self, may_count: Callable[[], bool]) -> None:
+        self.may_count = may_count
+        self.records = 0
+        self.digests = 0
+
+
 def examine(
     file: ArchiveFile,
     compression: Compression,
@@ -79,12 +93,14 @@ def examine(
     *,
     begin: int = 0,
     known: Known | None = None,
+    tally: Tally | None = None,
 ) -> Iterator[Intact | Damage]:
     """Yield the intact records and the damage of a file, in order. Its size must be known.
 
     `on_record` is called with each record before its block is read, and with a function that reads the rest
     of the record. Both that function and reading raise if the record is damaged. `known` is what an earlier
-    call found out about the file, if that was not read to its end.
+    call found out about the file, if that was not read to its end. Records that a `tally` counts are neither
+    passed to `on_record` nor yielded.
     """
     size = file.source.size or 0
     known = known if known is not None else Known(file, compression)
@@ -115,7 +131,8 @@ def examine(
         stream = ContentStream(reached, plain=compression == "none", grammar=file.grammar)
         walk = _Walk(StreamedRecords(file, window, offset, compression, stream=stream), stream)
         try:
-            yield from walk.intact(on_record, known.reach, file.name)
+            is_warc = not file.grammar.is_arc
+            yield from walk.intact(on_record, known.reach, file.name, tally if is_warc else None)
         except FormatError as error:
             broken = walk.record
             start = broken.offset if broken is not None else walk.end
@@ -150,11 +167,20 @@ class _Walk:
         """Damage that begins after the record."""
 
     def intact(
-        self, on_record: Callable[[Record, Callable[[], None]], object], reach: _Reach, name: str
+        self,
+        on_record: Callable[[Record, Callable[[], None]], object],
+        reach: _Reach,
+        name: str,
+        tally: Tally | None,
     ) -> Iterator[Intact]:
         """Yield intact records. Damage is raised: that of `record`, or at `end` if that is None."""
         self.end = self._records.next_offset
-        while (record := self._records.step()) is not None:
+        while True:
+            if tally is not None:
+                self._pass_right(tally)
+            record = self._records.step()
+            if record is None:
+                break
             self.record = record
             if (cut := reach.cut(name, record.offset, record.skip, record.header)) is not None:
                 raise cut
@@ -166,6 +192,18 @@ class _Walk:
             self.record = None
             if self._following is not None:
                 raise self._following
+
+    def _pass_right(self, tally: Tally) -> None:
+        stream = self._stream
+        while tally.may_count():
+            content = stream.whole_frame()
+            digests = right_digests(content) if content is not None else -1
+            following = stream.pass_frame() if digests >= 0 else -1
+            if following < 0:
+                return
+            tally.records += 1
+            tally.digests += digests
+            self.end = following
 
     def _finish(self) -> None:
         """Read the rest of the record. Damage that begins after it is kept for later."""

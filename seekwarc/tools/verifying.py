@@ -28,7 +28,7 @@ from seekwarc.scale.split import Split
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeReadable, RangeSource
-from seekwarc.tools.examine import Damage, Intact, examine
+from seekwarc.tools.examine import Damage, Intact, Tally, examine
 from seekwarc.tools.parts import PartSource, cut, in_parts
 from seekwarc.tools.progress import Progress, no_progress
 
@@ -318,8 +318,7 @@ class Verifier:
     def _steps(self) -> Iterator[None]:
         file, result = self._file, self.result
         try:
-            compression = file.detect(file.window(), 0)
-            result.compression = compression
+            compression = result.compression = file.detect(file.window(), 0)
             dictionary = file.decoder.dictionary if compression == "zst" else None
         except FormatError as error:
             if result.compression == "zst":
@@ -342,17 +341,24 @@ class Verifier:
         yield from self._join_parts()
         if self._begin is None:
             return
-        for stretch in examine(file, compression, self._check, audit, begin=self._begin):
+        tally = Tally(self._may_count)
+        for stretch in examine(file, compression, self._check, audit, begin=self._begin, tally=tally):
             if isinstance(stretch, Intact):
                 self._end(stretch)
             else:
                 self._add_damage(stretch)
             yield
+        result.records += tally.records
+        result.digests += tally.digests
         if self.audit is not None:
             self._check_last_table(self.audit)
         if not result.records:
             self._note("empty", 0, "no record could be read")
         yield
+
+    def _may_count(self) -> bool:
+        is_told = self._listener is not None or (self.audit is not None and self.audit.tables)
+        return not is_told and self._found.empty()
 
     def _join_parts(self) -> Iterator[None]:
         """Take what other processes find of parts without damage, and go on after them."""
@@ -418,8 +424,6 @@ class Verifier:
                 case DigestVerdict.UNKNOWN:
                     text = f"{what} is of an algorithm that cannot be computed here"
                     self._note("digest-unknown", record.offset, text, record=record)
-                case _:
-                    pass
 
     def _end(self, found: Intact) -> None:
         record = found.record
@@ -449,9 +453,8 @@ class Verifier:
         if self._listener is not None:
             self._listener.on_damage(damage)
         uri = damage.header.uri("WARC-Target-URI") if damage.header is not None else None
-        where = f"{counted(damage.size, 'byte')} up to {damage.end} cannot be read" + (
-            f" ({uri})" if uri else ""
-        )
+        of = f" ({uri})" if uri else ""
+        where = f"{counted(damage.size, 'byte')} up to {damage.end} cannot be read{of}"
         place = damage.error.offset if damage.error.offset is not None else damage.offset
         self._note("damage", damage.offset, f"{where}: {damage.error.message} (at {place})")
 

@@ -166,7 +166,8 @@ class HeaderDraft:
             and b"\t" not in raw
             and all(is_token(name) for name, _ in fields)
         )
-        if not (is_exact and known_shapes.has(raw)) and self._check_each(fields) and raw.isascii():
+        is_known = is_exact and known_shapes.find(raw) is not None
+        if not is_known and self._check_each(fields) and raw.isascii():
             known_shapes.add(RecordHeader(raw, 1))
         for name in ("WARC-Block-Digest", "WARC-Payload-Digest"):
             stated = self.get(name)
