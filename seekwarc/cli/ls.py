@@ -16,6 +16,7 @@ seekwarc ls crawl.warc.gz --mime 'video/*' --min-size 10M --json
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -67,9 +68,13 @@ def run(options: argparse.Namespace) -> int:
     head = "" if options.json else f"{'FILE':<{width}} {HEADER}\n" if width else f"{HEADER}\n"
     listing = _Listing(selection)
     lines = _lines(options, files, listing, width)
+    if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
+        # Containers set PYTHONUNBUFFERED: a system call for each line costs as much as the line.
+        sys.stdout.reconfigure(write_through=False)
     for line in lines if options.sort is None else _sorted(lines, KEYS[options.sort]):
         sys.stdout.write(head + line.text + "\n")
         head = ""
+    sys.stdout.flush()
     if (listing.found or len(listing.places) > 1) and listing.places and not options.json:
         say(f"{counted(listing.found, 'record')}, {damaged_places(listing.places)}")
     if selection and not listing.found and not listing.places:
@@ -145,6 +150,7 @@ class _Listing:
 
     def __init__(self, selection: Selection) -> None:
         self._selection = selection
+        self._is_choosy = bool(selection)
         self.found = 0
         self.damages: list[FormatError] = []
         """Damage of the current file."""
@@ -162,7 +168,7 @@ class _Listing:
                 text = record.problem or "the record is cut off"
                 self.damages.append(TruncatedError(text, source=record.source, offset=record.offset))
             try:
-                is_wanted = self._selection.matches(record)
+                is_wanted = not self._is_choosy or self._selection.matches(record)
             except FormatError as error:
                 # Whether it matches is unknown; go on with the others.
                 self.pass_over(error)

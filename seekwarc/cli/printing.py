@@ -42,6 +42,8 @@ def printable(text: str | None) -> str:
     """Make archived text safe for a terminal: control characters are shown, not obeyed."""
     if text is None:
         return "-"
+    if text.isprintable():
+        return text
     return re.sub(_UNPRINTABLE, lambda match: match[0].encode("unicode_escape").decode(), text)
 
 

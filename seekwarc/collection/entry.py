@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeAlias, TypeVar
 
+from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError, FormatWarning, SeekWarcError
 from seekwarc.format.cdxj import TYPE_FIELD, CdxjLine
 from seekwarc.format.dates import WarcDate
@@ -49,6 +50,7 @@ MAX_SHOWN: Final = 3
 """Damaged places that a message names."""
 
 
+@mypyc_attr(native_class=False)
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One record as an index lists it. IDs have no angle brackets.
@@ -174,7 +176,7 @@ def described(
         if places or not is_damaged:
             yield entry
     if places:
-        yield from (_place(archive, damage) for damage in found)
+        yield from [_place(archive, damage) for damage in found]
 
 
 def is_place(entry: Entry) -> bool:

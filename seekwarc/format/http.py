@@ -24,7 +24,7 @@ from seekwarc.format.values import MediaType
 __all__ = ["MAX_HTTP_HEAD_SIZE", "TYPES_WITHOUT_HTTP", "HttpHead", "is_http_block", "parse_http_head"]
 
 TYPES_WITHOUT_HTTP: Final = frozenset({"warcinfo", "resource", "metadata", "conversion", "continuation"})
-"""Types of records whose block is no HTTP message, whatever Content-Type says."""
+"""Types of records whose block is not an HTTP message, whatever Content-Type says."""
 MAX_HTTP_HEAD_SIZE: Final = 64 << 10
 """Limit of the search for the end of an HTTP head; a block with a longer one is treated as opaque."""
 
