@@ -54,6 +54,7 @@ CHECKSUM_SIZE: Final = 4
 FIRST: Final = "the first record of a file with a table (its first two frames only)"
 """Why some of a record's frames are compressed again."""
 
+SPREAD: Final = "the first record of a file with a table, its header in several frames"
 IN_SEVERAL: Final = "a small record in several frames"
 NOT_APART: Final = "the record header has no frame of its own"
 FIRST_LARGE: Final = "the first record of a file with a table, in frames of more than 8 MiB"
@@ -306,6 +307,8 @@ class CopyTarget:
         if length <= MIN_FRAME_SIZE or with_block_in_one:
             return IN_SEVERAL
         second = max(record.frames.stored[record.second], record.frames.contents[record.second])
+        if not self.records and record.frames.contents[0] < len(record.header.raw):
+            return SPREAD
         if not self.records and record.header_is_apart and second > MAX_FRAME_SIZE:
             return FIRST_LARGE
         return None

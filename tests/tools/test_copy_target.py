@@ -15,6 +15,7 @@ from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.local import BytesSource
 from seekwarc.storage.source import RangeSource
+from seekwarc.tools.concatenating import concat
 from seekwarc.tools.copy_source import StoredRecords
 from seekwarc.tools.copy_target import (
     CopySettings,
@@ -499,3 +500,13 @@ def test_a_repeated_record_is_not_counted(work) -> None:
     file.seal()
     assert tally.records == 1
     assert decompressed(target.getvalue()) == plain((record.header.raw, b"x")) * 3
+
+
+def test_a_first_record_whose_header_is_in_several_frames_is_compressed_again() -> None:
+    """Its first frame would be taken for the whole header by readers that look there (section 2.5)."""
+    made = Foreign().record(noise(200_000), cuts=(30, 90)).record(noise(200_000, seed=1), cuts=(30, 90))
+    target = io.BytesIO()
+    done = concat(made.bytes(), target)
+    assert [it.records for it in done.recompressed] == [1]
+    assert_right(target.getvalue())
+    assert decompressed(target.getvalue()) == decompressed(made.bytes())
