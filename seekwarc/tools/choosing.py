@@ -81,8 +81,13 @@ class Choice:
 
     def matches(self, record: Record) -> bool:
         """Tell whether a record is chosen. Lists are searched first, since a block may have to be read."""
-        found = all(test(record) == wanted for test, wanted in self.lists) and self.selection.matches(record)
-        return found != self.invert
+        return self._matches(record) != self.invert
+
+    def _matches(self, record: Record) -> bool:
+        for test, wanted in self.lists:
+            if test(record) != wanted:
+                return False
+        return self.selection.matches(record)
 
 
 def _entries(target: ListTarget) -> set[str]:

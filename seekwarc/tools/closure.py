@@ -13,6 +13,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress
 from typing import Final
 
 from seekwarc.read.record import Record
@@ -22,6 +23,8 @@ __all__ = ["RELATIONS", "Catalogue"]
 
 RELATIONS: Final = ("warcinfo", "concurrent", "segment", "original")
 """What a record can be to another that is kept."""
+LINKS: Final = {"concurrent": "WARC-Concurrent-To", "segment": "WARC-Segment-Origin-ID"}
+"""The fields that relate records to each other in both directions."""
 NO_HASH: Final = 0
 
 
@@ -41,7 +44,7 @@ class Catalogue:
         self._digests = array("q")
         self._infos = array("q")
         # Few records have these, so they are pairs of a record's number and a hash.
-        self._links = {relation: (array("Q"), array("q")) for relation in ("concurrent", "segment")}
+        self._links = {relation: (array("Q"), array("q")) for relation in LINKS}
         self._revisits: dict[int, tuple[int, int, int]] = {}
 
     def __len__(self) -> int:
@@ -49,29 +52,34 @@ class Catalogue:
 
     def add(self, record: Record, *, kept: bool) -> None:
         """Note the next record of the current file."""
-        number = len(self)
-        header, is_revisit = record.header, record.type == "revisit"
+        number = len(self.kept)
+        header = record.header
+        kind = (record.type or "").lower()
         self.offsets.append(record.offset)
         self.skips.append(record.skip)
         self.lengths.append(record.length)
-        self._ids.append(_hash(record.id))
-        digest = _hash(header.get("WARC-Payload-Digest"))
-        is_capture = record.type in ("response", "resource")
-        self._captures.append(_hash(record.target_uri, header.get("WARC-Date")) if is_capture else NO_HASH)
-        self._digests.append(digest if is_capture else NO_HASH)
-        self._infos.append(_hash(record.warcinfo_id))
-        for relation, targets in (
-            ("concurrent", record.concurrent_to),
-            ("segment", (record.segment_origin_id,)),
-        ):
-            for target in targets:
-                if target is not None:
+        self.kept.append(kept)
+        self._ids.append(_hash(header.get("WARC-Record-ID")))
+        capture = digest = info = NO_HASH
+        if kind in ("response", "resource", "revisit"):
+            digest = _hash(header.get("WARC-Payload-Digest"))
+        if kind == "revisit":
+            place = _hash(header.get("WARC-Refers-To-Target-URI"), header.get("WARC-Refers-To-Date"))
+            self._revisits[number] = _hash(header.get("WARC-Refers-To")), place, digest
+        elif digest or kind in ("response", "resource"):
+            capture = _hash(header.get("WARC-Target-URI"), header.get("WARC-Date"))
+        # To search the header is faster than to look up fields that few records have.
+        names = header.raw.lower()
+        if b"warc-warcinfo-id" in names:
+            info = _hash(header.get("WARC-Warcinfo-ID"))
+        self._captures.append(capture)
+        self._digests.append(digest if kind != "revisit" else NO_HASH)
+        self._infos.append(info)
+        for relation, field in LINKS.items():
+            if field.lower().encode() in names:
+                for target in header.get_all(field):
                     self._links[relation][0].append(number)
                     self._links[relation][1].append(_hash(target))
-        if is_revisit:
-            capture = _hash(record.refers_to_target_uri, header.get("WARC-Refers-To-Date"))
-            self._revisits[number] = _hash(record.refers_to_id), capture, digest
-        self.kept.append(kept)
 
     def add_place(self, offset: int, length: int) -> None:
         """Note a kept record of which nothing but its place is known."""
@@ -94,7 +102,7 @@ class Catalogue:
     @property
     def size(self) -> int:
         """Stored bytes of the kept records."""
-        return sum(self.lengths[number] for number in self._kept_numbers())
+        return sum(compress(self.lengths, self.kept))
 
     def places(self, file: int) -> Iterator[Place]:
         """Yield where the kept records of a file are."""
@@ -116,8 +124,8 @@ class Catalogue:
             originals = self._originals([number for number in self._revisits if self.kept[number]])
             dangling = sum(original is None for original in originals.values())
             added["original"] += self._keep(it for it in originals.values() if it is not None)
-        infos = {self._infos[number] for number in self._kept_numbers()} - {NO_HASH}
-        added["warcinfo"] += self._keep(it for it in range(len(self)) if self._ids[it] in infos)
+        infos = set(compress(self._infos, self.kept)) - {NO_HASH}
+        added["warcinfo"] += self._keep(number for number, it in enumerate(self._ids) if it in infos)
         return added, dangling
 
     def keep_linked(self, added: Counter[str]) -> None:
@@ -133,11 +141,6 @@ class Catalogue:
         originals = self._originals([number for number in self._revisits if not self.kept[number]])
         return [revisit for revisit, it in originals.items() if it is not None and self.kept[it]]
 
-    def _kept_numbers(self) -> Iterator[int]:
-        number = -1
-        while (number := self.kept.find(1, number + 1)) >= 0:
-            yield number
-
     def _keep(self, numbers: Iterable[int]) -> int:
         count = 0
         for number in numbers:
@@ -146,19 +149,23 @@ class Catalogue:
         return count
 
     def _add_linked(self, numbers: array[int], targets: array[int]) -> int:
+        if not numbers:
+            return 0
         # The IDs of all that is concurrent to a kept record, or segments of the same one.
-        wanted = {self._ids[it] for it in self._kept_numbers()}
+        wanted = set(compress(self._ids, self.kept))
         wanted |= {target for number, target in zip(numbers, targets, strict=True) if self.kept[number]}
         wanted.discard(NO_HASH)
         count = self._keep(
             number for number, target in zip(numbers, targets, strict=True) if target in wanted
         )
-        return count + self._keep(it for it in range(len(self)) if self._ids[it] in wanted)
+        return count + self._keep(number for number, it in enumerate(self._ids) if it in wanted)
 
     def _originals(self, revisits: Sequence[int]) -> dict[int, int | None]:
         """Return the record that each revisit refers to: that of the ID, URI and date, or digest."""
         wanted = {name for revisit in revisits for name in self._revisits[revisit]} - {NO_HASH}
         places: dict[int, int] = {}
+        if not wanted:
+            return dict.fromkeys(revisits)
         for hashes in (self._ids, self._captures, self._digests):
             for number, value in enumerate(hashes):
                 if value in wanted and number not in self._revisits:
@@ -169,5 +176,7 @@ class Catalogue:
         }
 
 
-def _hash(*texts: str | None) -> int:
-    return hash(texts) if None not in texts else NO_HASH
+def _hash(text: str | None, other: str | None = "") -> int:
+    if text is None or other is None:
+        return NO_HASH
+    return hash((text.strip("<> \t"), other))
