@@ -306,12 +306,14 @@ class CopyTarget:
         with_block_in_one = count == 2 and record.header_is_apart and record.size <= MAX_FRAME_SIZE
         if length <= MIN_FRAME_SIZE or with_block_in_one:
             return IN_SEVERAL
-        second = max(record.frames.stored[record.second], record.frames.contents[record.second])
-        if not self.records and record.frames.contents[0] < len(record.header.raw):
+        return None if self.records else self._first_misfit(record)
+
+    @staticmethod
+    def _first_misfit(record: StoredRecord) -> str | None:
+        if record.frames.contents[0] < len(record.header.raw):
             return SPREAD
-        if not self.records and record.header_is_apart and second > MAX_FRAME_SIZE:
-            return FIRST_LARGE
-        return None
+        second = max(record.frames.stored[record.second], record.frames.contents[record.second])
+        return FIRST_LARGE if record.header_is_apart and second > MAX_FRAME_SIZE else None
 
     def seal(self) -> None:
         """End the file, which gets its name when its output is committed; if that fails, abort."""

@@ -506,7 +506,7 @@ def test_a_first_record_whose_header_is_in_several_frames_is_compressed_again() 
     """Its first frame would be taken for the whole header by readers that look there (section 2.5)."""
     made = Foreign().record(noise(200_000), cuts=(30, 90)).record(noise(200_000, seed=1), cuts=(30, 90))
     target = io.BytesIO()
-    done = concat(made.bytes(), target)
+    done = concat([made.bytes()], target)
     assert [it.records for it in done.recompressed] == [1]
     assert_right(target.getvalue())
     assert decompressed(target.getvalue()) == decompressed(made.bytes())
