@@ -263,7 +263,8 @@ class ZstdBody(RecordBody):
                 headers = raw_block_headers(
                     frame, size, range(least, most + 1), int.from_bytes(first, "little")
                 )
-        elif not is_far:
+        elif not is_far and (file.strict or not is_listed or self._length is None):
+            # Without a known length, they tell where the record ends.
             try:
                 headers, end = scan_blocks(file.source, self.offset, frame)
                 if frame.content_size:

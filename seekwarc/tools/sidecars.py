@@ -41,6 +41,8 @@ __all__ = ["MIN_SIZE", "SPACING", "Sidecar", "sidecar", "sidecar_reference"]
 
 MIN_SIZE: Final = 4 << 20
 SPACING: Final = 1 << 20
+FRAME_SHARE: Final = 4
+"""Points in a frame take 20 bytes each, without a window, so that there are as many times more."""
 MANY_THREADS: Final = 4
 """With fewer, another program that first looks for points takes longer than to look for them here."""
 
@@ -87,7 +89,7 @@ def sidecar(
         gzidx: An index of the file as indexed_gzip and rapidgzip export it. Its points are tried out.
         min_size: Bytes of the smallest decompressed record to list; readers use none below 1 MiB.
         spacing: Minimum content between points, in bytes. A read decodes that much; a point takes some 2 KiB
-            of the sidecar in text, and 20 bytes in a film.
+            of the sidecar in text, and 20 bytes in a film. In a frame a quarter of it is the minimum.
         existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
         on_problem: Called with each damage, and each large record that cannot be listed. Without it the first
             is raised, and no sidecar is written.
@@ -201,7 +203,8 @@ class _Making:
         if size <= MAX_FRAME_CONTENT or frame is None or frame.content_size not in (None, size):
             return None
         decode = record.body.file.decoder.incremental(frame)
-        return frame_spans(window, record.offset, frame, size, spacing=self.spacing, decode=decode)
+        spacing = self.spacing // FRAME_SHARE
+        return frame_spans(window, record.offset, frame, size, spacing=spacing, decode=decode)
 
     def report(self, problem: FormatError) -> None:
         if self.on_problem is None:

@@ -72,6 +72,17 @@ def test_a_range_of_raw_blocks_costs_its_spans(path: Path, made: tuple[Film, byt
         assert body.plan(begin, end).ranges[0][0] == it.offset
 
 
+def test_of_known_length_no_block_headers_are_read(path: Path, made: tuple[Film, bytes]) -> None:
+    it = made[0]
+    with seekwarc.open(path) as reader:
+        body = reader.record_at(it.offset, it.length).body
+        assert body.read(30_000_000, 30_000_100) == it.content[30_000_000:30_000_100]
+        assert reader.stats.requests < 20
+        assert (
+            reader.record_at(it.offset).length == reader.record_at(it.offset, it.length).length == it.length
+        )
+
+
 def test_in_order_a_film_is_decoded_once(path: Path, made: tuple[Film, bytes]) -> None:
     it = made[0]
     with seekwarc.open(path) as reader:
