@@ -189,12 +189,13 @@ def right_digests(content: bytes) -> int:
 
     Then its header breaks no rule, its block is as long as that says, and its digests are those of the bytes.
     """
-    begin = find_header_end(content)
-    found = known_shapes.find(content[:begin]) if begin > 0 and content.endswith(RECORD_END) else None
-    if found is None:
+    begin, end = find_header_end(content), len(content) - len(RECORD_END)
+    # A frame may hold the header alone; compiled, a slice whose end is before its beginning fails.
+    found = known_shapes.find(content[:begin]) if 0 < begin <= end else None
+    if found is None or not content.endswith(RECORD_END):
         return -1
     shape, match = found
-    block = content[begin : -len(RECORD_END)]
+    block = content[begin:end]
     length = shape.value(match, "content-length") or ""
     if not shape.is_whole or len(length) > MAX_DIGITS or int(length) != len(block):
         return -1
