@@ -61,6 +61,8 @@ SELECT: Final = f"SELECT {COLUMNS} FROM records"  # noqa: S608
 INSERT: Final = f"INSERT INTO records ({COLUMNS}, digest_key) VALUES ({', '.join('?' * (len(FIELDS) + 1))})"  # noqa: S608
 SHARED: Final = "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"
 PRIVATE: Final = f"PRAGMA journal_mode=MEMORY; PRAGMA cache_size=-{CACHE_SIZE};"
+AGE: Final = "rtrim(date, 'Z')"
+"""Sorts dates in order: a fraction of a second is more than none."""
 IS_CAPTURE: Final = f"uri IS NOT NULL AND date IS NOT NULL AND type IN {CAPTURE_TYPES}"
 
 Text = Callable[[str], "str | bytes"]
@@ -204,12 +206,14 @@ class RecordTable:
 
     def finish(self) -> None:
         """Make the indexes, when all rows were added: faster than updating them for each row."""
-        columns = ("uri", "date", "size") if self._is_shared else ("uri",)
-        for column in columns:
-            self._writer.script(f"CREATE INDEX IF NOT EXISTS by_{column} ON records ({column})")
-        for column in ("id", "digest_key", "segment_origin_id", "refers_to"):
+        if self._is_shared:
+            for column in ("uri", "date", "size"):
+                self._writer.script(f"CREATE INDEX IF NOT EXISTS by_{column} ON records ({column})")
+        looked_up = ["id", f"digest_key, {AGE}", "segment_origin_id", "refers_to"]
+        for columns in looked_up if self._is_shared else [*looked_up, "uri, date", "status, uri"]:
+            column = columns.partition(",")[0]
             self._writer.script(
-                f"CREATE INDEX IF NOT EXISTS by_{column} ON records ({column}) WHERE {column} IS NOT NULL"
+                f"CREATE INDEX IF NOT EXISTS by_{column} ON records ({columns}) WHERE {column} IS NOT NULL"
             )
         self._writer.script("CREATE INDEX IF NOT EXISTS by_concurrent ON concurrent (id)")
         self.complete = True
@@ -320,6 +324,19 @@ class RecordTable:
     def referring_to(self, record_id: str) -> Sequence[Entry]:
         """See `RecordIndex.referring_to`."""
         return self._entries("refers_to = ?", self._text(record_id))
+
+    def some(self, limit: int, *, oldest: bool = False, **values: object) -> Sequence[Entry]:
+        """Return at most so many entries with these values of columns: the first, or those of oldest date."""
+        self._prepare()
+        condition = " AND ".join(f"{name} = ?" for name in values)
+        order = f"{AGE}, n" if oldest else "n"
+        kept = [self._text(value) if isinstance(value, str) else value for value in values.values()]
+        rows = self._reader.rows(f"{SELECT} WHERE {condition} ORDER BY {order} LIMIT {limit}", kept)
+        return [self._entry(row) for row in rows]
+
+    def oldest(self, limit: int, digest: Digest) -> Sequence[Entry]:
+        """Return the oldest entries with a payload digest, in order."""
+        return self.some(limit, oldest=True, digest_key=_key_of(digest))
 
     def _entries(self, condition: str, *values: object) -> Sequence[Entry]:
         self._prepare()

@@ -107,25 +107,25 @@ def _candidates(revisit: Record, index: RecordIndex, open_entry: Open) -> Iterat
         )
     # A 304 response has no body, so its payload digest is often that of the empty string.
     digest = revisit.payload_digest if identical else None
-    found = _named(revisit, index)
-    if digest is not None:
-        found = [*found, *_most_likely(revisit, index.by_payload(digest))]
-    for entry in found:
+    for entry in _named(revisit, index):
         if _may_have(entry, digest):
             yield entry
+    # Only if none of those has it: there may be a million revisits of the same logo.
+    if digest is not None:
+        yield from _most_likely(revisit, index.by_payload(digest))
     if not identical:
         yield from _not_modified(revisit, index, open_entry)
 
 
-def _named(revisit: Record, index: RecordIndex) -> list[Entry]:
-    found: list[Entry] = []
+def _named(revisit: Record, index: RecordIndex) -> Iterator[Entry]:
     if revisit.refers_to_id is not None:
-        found += index.by_id(revisit.refers_to_id)
+        yield from index.by_id(revisit.refers_to_id)
     uri = revisit.refers_to_target_uri or revisit.target_uri
     date = revisit.refers_to_date
     if uri is not None and date is not None:
-        found += [entry for entry in index.by_uri(uri) if entry.date == date and entry.type in CAPTURE_TYPES]
-    return found
+        for entry in index.by_uri(uri):
+            if entry.date == date and entry.type in CAPTURE_TYPES:
+                yield entry
 
 
 def _may_have(entry: Entry, digest: Digest | None) -> bool:

@@ -10,9 +10,11 @@ from typing import NamedTuple, Protocol
 
 from seekwarc.collection.entry import describe
 from seekwarc.format.digest import Digest
+from seekwarc.format.profiles import IDENTICAL_PAYLOAD_DIGEST
 from seekwarc.read.reader import Reader
+from seekwarc.write.header import HeaderDraft, bracketed
 
-__all__ = ["Deduplicator", "Duplicates", "Original"]
+__all__ = ["Deduplicator", "Duplicates", "Original", "revisit_of"]
 
 
 class Original(NamedTuple):
@@ -100,3 +102,19 @@ class Duplicates:
             is_whole = record.header.get("WARC-Segment-Number") is None
             if entry.payload_digest is not None and is_whole and entry.id and entry.uri and date:
                 self.add(entry.payload_digest, Original(entry.id, entry.uri, date))
+
+
+def revisit_of(draft: HeaderDraft, original: Original) -> HeaderDraft | None:
+    """Turn the header of a record into that of a revisit (clause 6.7.2), or None if the rules forbid it."""
+    again = draft.without("WARC-Type", "WARC-Block-Digest", "Content-Length", "Content-Type")
+    revisit = HeaderDraft([("WARC-Type", "revisit"), *again])
+    revisit.add("WARC-Profile", IDENTICAL_PAYLOAD_DIGEST)
+    revisit.add("WARC-Truncated", "length")
+    revisit.add("WARC-Refers-To", bracketed(original.id))
+    revisit.add("WARC-Refers-To-Target-URI", original.target_uri)
+    revisit.add("WARC-Refers-To-Date", original.date)
+    try:
+        revisit.check()
+    except ValueError:
+        return None
+    return revisit

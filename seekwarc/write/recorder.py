@@ -22,15 +22,14 @@ from typing import Final, NamedTuple
 from seekwarc.errors import FormatError
 from seekwarc.format.digest import Digest, Hasher, WrittenAlgorithm, labelled
 from seekwarc.format.http import HttpHead, is_http_block, parse_http_head
-from seekwarc.format.profiles import IDENTICAL_PAYLOAD_DIGEST
 from seekwarc.format.warc import RecordHeader
 from seekwarc.format.warc_fields import DefinedFields
 from seekwarc.format.words import counted
 from seekwarc.read.digests import BlockDigests
 from seekwarc.write.assembly import OWN_TABLE, stored_bound
 from seekwarc.write.block_reader import BlockSource
-from seekwarc.write.dedup import Original
-from seekwarc.write.header import HeaderDraft, LateHeader, bracketed, new_id
+from seekwarc.write.dedup import Original, revisit_of
+from seekwarc.write.header import HeaderDraft, LateHeader, new_id
 from seekwarc.write.options import WriteOptions
 from seekwarc.write.series import MARGIN, FileSeries
 from seekwarc.write.spool import SpooledBlock
@@ -159,7 +158,7 @@ class Recorder:
         ):
             return None
         original = self._dedup.find(Digest.parse(stated))
-        return _revisit_of(draft, original) if original is not None else None
+        return revisit_of(draft, original) if original is not None else None
 
     def note_copy(self, written: Written) -> None:
         """Remember the payload of a record that was copied; warn if it would have been a revisit."""
@@ -274,19 +273,3 @@ class Recorder:
             len(block.segments),
             lambda file, number: file.assembly.add_spooled(header(number), block, number),
         )
-
-
-def _revisit_of(draft: HeaderDraft, original: Original) -> HeaderDraft | None:
-    """Turn the header of a record into that of a revisit (clause 6.7.2)."""
-    again = draft.without("WARC-Type", "WARC-Block-Digest", "Content-Length", "Content-Type")
-    revisit = HeaderDraft([("WARC-Type", "revisit"), *again])
-    revisit.add("WARC-Profile", IDENTICAL_PAYLOAD_DIGEST)
-    revisit.add("WARC-Truncated", "length")
-    revisit.add("WARC-Refers-To", bracketed(original.id))
-    revisit.add("WARC-Refers-To-Target-URI", original.target_uri)
-    revisit.add("WARC-Refers-To-Date", original.date)
-    try:
-        revisit.check()
-    except ValueError:
-        return None
-    return revisit
