@@ -302,6 +302,7 @@ def page() -> str:
         "recovering.Recovery",
         "recovering.Loss",
         "concatenating.Concatenation",
+        "deduplicating.Deduplication",
         "describe.FileSummary",
         "extracting.Extraction",
         "extracting.Extracted",

@@ -45,6 +45,7 @@ VERBS: Final = {
     "filter": "copy chosen records into a new file, without compressing them again",
     "redact": "make a file without chosen records, and search it for what mentions them",
     "join": "write what was captured in parts (206) as one record each",
+    "dedupe": "turn records with identical payloads into revisits, or undo that",
     "train": "make a dictionary from the records of files",
     "dictionary": "extract or describe the dictionary of a file",
     "serve": "serve archives to a browser: search, view, play and scrub",

@@ -63,6 +63,8 @@ SHARED: Final = "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"
 PRIVATE: Final = f"PRAGMA journal_mode=MEMORY; PRAGMA cache_size=-{CACHE_SIZE};"
 AGE: Final = "rtrim(date, 'Z')"
 """Sorts dates in order: a fraction of a second is more than none."""
+OF_PRIVATE: Final = ("uri, date, type", "status, uri", "status, refers_to")
+"""Indexes of a private table alone."""
 IS_CAPTURE: Final = f"uri IS NOT NULL AND date IS NOT NULL AND type IN {CAPTURE_TYPES}"
 
 Text = Callable[[str], "str | bytes"]
@@ -210,10 +212,10 @@ class RecordTable:
             for column in ("uri", "date", "size"):
                 self._writer.script(f"CREATE INDEX IF NOT EXISTS by_{column} ON records ({column})")
         looked_up = ["id", f"digest_key, {AGE}", "segment_origin_id", "refers_to"]
-        for columns in looked_up if self._is_shared else [*looked_up, "uri, date", "status, uri"]:
+        for columns in looked_up if self._is_shared else [*looked_up, *OF_PRIVATE]:
             column = columns.partition(",")[0]
             self._writer.script(
-                f"CREATE INDEX IF NOT EXISTS by_{column} ON records ({columns}) WHERE {column} IS NOT NULL"
+                f'CREATE INDEX IF NOT EXISTS "by {columns}" ON records ({columns}) WHERE {column} IS NOT NULL'
             )
         self._writer.script("CREATE INDEX IF NOT EXISTS by_concurrent ON concurrent (id)")
         self.complete = True

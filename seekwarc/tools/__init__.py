@@ -1,4 +1,4 @@
-"""Work on whole files: describe, verify, convert, index, join, split and recover them.
+"""Work on whole files: describe, verify, convert, index, join, split, deduplicate and recover them.
 
 Each function here does what the verb of the same name does on the command line:
 
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from seekwarc.tools.concatenating import concat as concat
     from seekwarc.tools.converting import convert as convert
+    from seekwarc.tools.deduplicating import dedupe as dedupe
     from seekwarc.tools.describe import info as info
     from seekwarc.tools.dictionaries import dictionary as dictionary
     from seekwarc.tools.extracting import extract as extract
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "concat": "seekwarc.tools.concatenating",
     "convert": "seekwarc.tools.converting",
+    "dedupe": "seekwarc.tools.deduplicating",
     "dictionary": "seekwarc.tools.dictionaries",
     "extract": "seekwarc.tools.extracting",
     "filter": "seekwarc.tools.filtering",

@@ -21,6 +21,7 @@ VERBS = {
     "index": ("index", "URL", "-o", "NEW.cdxj"),
     "convert": ("convert", "URL", "NEW.warc.gz"),
     "concat": ("concat", "URL", "-o", "NEW.warc.zst"),
+    "dedupe": ("dedupe", "URL", "-o", "NEW.warc.zst"),
     "split": ("split", "URL", "-o", "NEW", "--records", "2"),
     "train": ("train", "URL", "-o", "NEW.dictionary"),
     "recover": ("recover", "URL", "NEW.warc.zst"),

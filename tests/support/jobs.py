@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 from contextlib import suppress
 from dataclasses import dataclass
@@ -69,6 +70,15 @@ JOBS = {
         replaces=False,
         together=True,
     ),
+    "dedupe": Job(
+        "dedupe {}/a.warc.zst {}/twice.warc.gz -o new.warc.zst".replace("{}", "{0}"), ("new.warc.zst",)
+    ),
+    "dedupe each": Job(
+        "dedupe {}/a.warc.zst {}/twice.warc.gz --to-dir new".replace("{}", "{0}"),
+        ("new/a.warc.zst", "new/twice.warc.zst"),
+        replaces=False,
+        together=True,
+    ),
     "train": Job("train {}/pages.warc -o new.dict", ("new.dict",)),
     "dictionary extract": Job("dictionary extract {}/with.warc.zst -o new.dict", ("new.dict",)),
     "demo": Job("demo new --size 100K", ("new/demo.warc.zst", "new/demo.warc.gz")),
@@ -87,6 +97,7 @@ def make_sources(folder: Path) -> None:
     data[last - 20_000] ^= 1
     (folder / "damaged.warc.zst").write_bytes(data)
     (folder / "b.warc.gz").write_bytes(Foreign().record(b"1").record(noise(100_000)).gzip().bytes())
+    (folder / "twice.warc.gz").write_bytes(captured_twice())
     made = Foreign()
     for seed in range(150):
         made.record(text(400 + seed, seed=seed))
@@ -100,6 +111,21 @@ def make_sources(folder: Path) -> None:
     (folder / "things").mkdir()
     (folder / "things" / "large").write_bytes(noise(150_000))
     (folder / "things" / "small").write_bytes(text(200))
+
+
+def captured_twice() -> bytes:
+    """Return a file whose large record has the payload of the one in a.warc.zst, and one of its own."""
+    stored = io.BytesIO()
+    with seekwarc.open(stored, "w", compression="gz") as out:
+        for number, size in enumerate((150_000, 150_000, 30_000)):
+            out.write_resource(
+                f"http://example.org/{number}",
+                noise(size, number // 2),
+                "text/plain",
+                record_id=f"urn:x:{number}",
+                date="2026-11-16T06:00:00Z",
+            )
+    return stored.getvalue()
 
 
 def contents(path: Path, *, cut: bool = False) -> list[object]:

@@ -1,0 +1,374 @@
+"""Which records have the payload of an older one, and how they are changed: into revisits of it, and back.
+
+All records are listed in a table on disk, by what their headers state. Of those with equal payload digests,
+each is compared byte by byte with the oldest ones, and becomes a revisit of the first that is equal. This
+makes no chains: if that one were equal to an older one, the record would be equal to that, too.
+
+These stay, since a revisit of them, or they as revisits, could not be resolved, or not be undone:
+
+- records that are truncated, segmented, share a gzip member, or lack an ID, a URI or a date;
+- records whose ID another record has, too, and those whose digests are wrong;
+- those to which, or to whose URI, a revisit refers that has no HTTP head, or is a server-not-modified one: it
+  takes the head of its original;
+- records without an HTTP head, unless type and Content-Type are those of the original.
+
+Source: WARC 1.1, clause 6.7.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import abstractmethod
+from collections import Counter, OrderedDict
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import replace
+from itertools import takewhile
+from typing import Final, NamedTuple, SupportsIndex, TypeAlias
+
+from seekwarc.closing import Closing, Recent
+from seekwarc.collection.entry import Entry, OnDamage, describe, described
+from seekwarc.collection.record_table import RecordTable
+from seekwarc.collection.revisits import resolve
+from seekwarc.collection.segments import ResolvedRevisit
+from seekwarc.errors import FormatError, NotFoundError, UnsupportedError
+from seekwarc.format.digest import Digest, WrittenAlgorithm, labelled
+from seekwarc.format.profiles import is_identical_payload, is_server_not_modified
+from seekwarc.format.warc import RecordHeader
+from seekwarc.options import integer
+from seekwarc.read.digests import DigestVerdict, check_payload_digest
+from seekwarc.read.extent import Extent
+from seekwarc.read.options import ReadOptions
+from seekwarc.read.reader import Reader
+from seekwarc.read.record import Record
+from seekwarc.write.dedup import Original, revisit_of
+from seekwarc.write.header import HeaderDraft, bracketed
+
+__all__ = [
+    "AGAIN",
+    "REPOINTED",
+    "REVISIT",
+    "Change",
+    "Changes",
+    "Duplicates",
+    "Originals",
+    "Place",
+    "place_of",
+]
+
+MAX_OPEN: Final = 16
+"""Files that are open at a time, to compare their records."""
+CACHE_SIZE: Final = 4 << 20
+"""Bytes of decoded frames that are kept of each."""
+MAX_COMPARED: Final = 4
+"""Oldest records of a digest with which others are compared. More than one are only different if one lies."""
+STEP: Final = 1 << 20
+NEEDS_HEAD: Final = 304
+"""Marks, as its status, a revisit that takes the HTTP head of its original."""
+TYPES: Final = ("response", "resource")
+"""Types of the records that become revisits."""
+
+REVISIT: Final = "revisits of older records now"
+REPOINTED: Final = "revisits that refer to another record now"
+AGAIN: Final = "full records again"
+
+DAMAGED: Final = "damaged, or a digest is wrong"
+OTHER_BYTES: Final = "other bytes with the same digest, or of another type"
+SHARED_ID: Final = "another record has the same ID"
+HEAD_IS_NEEDED: Final = "a revisit without an HTTP head, or server-not-modified, refers to it or its URI"
+AGAINST_RULES: Final = "its header breaks a rule of the standard"
+NO_ORIGINAL: Final = "the original is not in these files"
+OTHER_PROFILE: Final = "a revisit of another profile, or without a payload digest"
+
+OF_REVISITS: Final = ("WARC-Profile", "WARC-Refers-To", "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date")
+
+OF_BLOCKS: Final = ("WARC-Type", "WARC-Truncated", "WARC-Block-Digest", "Content-Length")
+
+
+Place: TypeAlias = tuple[str, int, int]
+"""File, offset, and bytes of other records before it in its gzip member."""
+
+
+def place_of(entry: Entry) -> Place:
+    """Return where a record is."""
+    return entry.filename, entry.offset, entry.skip
+
+
+class Change(NamedTuple):
+    """What is written instead of a record."""
+
+    kind: str
+    """`REVISIT`, `REPOINTED` or `AGAIN`."""
+    size: int
+    """Size of the record that it replaces, decompressed."""
+    header: RecordHeader
+    block: tuple[bytes | Extent, ...]
+    """Its parts, one after the other."""
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the bytes of the block."""
+        for part in self.block:
+            if isinstance(part, bytes):
+                yield part
+            else:
+                yield from (part.pread(start, STEP) for start in range(0, part.size, STEP))
+
+
+class Changes(Closing):
+    """The records of several files, by name, and which of them are changed."""
+
+    def __init__(self, files: Mapping[str, str], limits: ReadOptions) -> None:
+        self._files = files
+        self._limits = replace(limits, cache_size=CACHE_SIZE)
+        self._open: OrderedDict[str, Reader] = OrderedDict()
+        self._table = RecordTable()
+        self.entries = self._table.entries
+        self.left: Counter[str] = Counter()
+        """Records that stay, by reason."""
+
+    def close(self) -> None:
+        """Close the files and delete the table. Idempotent."""
+        self._table.close()
+        while self._open:
+            self._open.popitem()[1].close()
+
+    def add(self, archive: Reader, left_out: Container[Place], on_damage: OnDamage) -> None:
+        """List the intact records of a file, but for some."""
+        entries = described(archive, self._described, on_damage=on_damage)
+        self._table.extend(entry for entry in entries if place_of(entry) not in left_out)
+
+    def finish(self) -> None:
+        """End the list."""
+        self._table.finish()
+
+    def change_of(self, entry: Entry) -> Change | None:
+        """Return what a record becomes, or None if it stays."""
+        try:
+            found = self._change_of(entry)
+        except FormatError:
+            found = DAMAGED
+        except ValueError:
+            found = AGAINST_RULES
+        if isinstance(found, str):
+            self.left[found] += 1
+            return None
+        return found
+
+    @abstractmethod
+    def _described(self, record: Record) -> Entry: ...
+
+    @abstractmethod
+    def _change_of(self, entry: Entry) -> Change | str | None:
+        """Return what a record becomes, why it stays, or None if it is not in question."""
+
+    def _record(self, entry: Entry) -> Record:
+        reader = self._open.get(entry.filename)
+        if reader is None:
+            reader = Reader(self._files[entry.filename], **self._limits)
+            self._open[entry.filename] = reader
+            if len(self._open) > MAX_OPEN:
+                self._open.popitem(last=False)[1].close()
+        self._open.move_to_end(entry.filename)
+        return reader.record_at(entry.offset, entry.length or None, table=entry.table)
+
+
+class Duplicates(Changes):
+    """Records that become revisits of older ones with the same payload, and revisits of those."""
+
+    def __init__(self, files: Mapping[str, str], limits: ReadOptions, min_size: SupportsIndex) -> None:
+        super().__init__(files, limits)
+        self._min_size = max(integer("min_size", min_size), 1)
+        self._known: Recent[Place, Entry | str | None] = Recent(1000)
+
+    def _described(self, record: Record) -> Entry:
+        entry = describe(record)
+        if entry.type == "revisit":
+            # What it refers to, by which that record is found.
+            uri = record.refers_to_target_uri or entry.uri
+            needs = not record.content_length or is_server_not_modified(record.profile)
+            status = NEEDS_HEAD if needs else None
+            return replace(entry, payload_digest=None, uri=uri, date=record.refers_to_date, status=status)
+        digest = entry.payload_digest
+        if (
+            entry.type not in TYPES
+            or (record.content_length < self._min_size or record.problem is not None or record.skip)
+            or (record.truncated is not None or record.header.get("WARC-Segment-Number") is not None)
+            or not (entry.id and entry.uri and entry.date)
+        ):
+            digest = None
+        elif digest is None and record.header.get("WARC-Payload-Digest") is None:
+            digest = _sha1_of(record.payload)
+        elif digest is not None and digest.hasher() is None:
+            digest = None
+        return replace(entry, payload_digest=digest)
+
+    def _change_of(self, entry: Entry) -> Change | str | None:
+        if entry.type == "revisit":
+            return self._repointed(entry)
+        original = self._original(entry)
+        if not isinstance(original, Entry):
+            return original
+        record = self._record(entry)
+        http = record.http
+        draft = HeaderDraft(record.header)
+        draft.add("WARC-Payload-Digest", str(entry.payload_digest))
+        revisit = revisit_of(draft, _named(original))
+        if revisit is None:
+            return AGAINST_RULES
+        revisit.add("Content-Type", record.header.get("Content-Type") if http is not None else None)
+        return _changed(REVISIT, record, revisit, record.block.pread(0, http.size if http is not None else 0))
+
+    def _repointed(self, revisit: Entry) -> Change | None:
+        """Change a revisit of a record that becomes a revisit: few tools follow chains."""
+        found = self._table.some(2, id=revisit.refers_to) if revisit.refers_to else ()
+        if not found and revisit.uri and revisit.date is not None:
+            uri, date = revisit.uri, revisit.date.text
+            found = [it for kind in TYPES for it in self._table.some(2, uri=uri, date=date, type=kind)]
+        if len(found) != 1 or revisit.status == NEEDS_HEAD or found[0].type == "revisit":
+            return None
+        original = self._original(found[0])
+        if not isinstance(original, Entry):
+            return None
+        record = self._record(revisit)
+        draft = HeaderDraft(record.header).without(*OF_REVISITS[1:])
+        named = _named(original)
+        draft.add("WARC-Refers-To", bracketed(named.id))
+        draft.add("WARC-Refers-To-Target-URI", named.target_uri)
+        draft.add("WARC-Refers-To-Date", named.date)
+        draft.check()
+        return Change(REPOINTED, record.size, draft.header(record.content_length), (record.block,))
+
+    def _original(self, entry: Entry) -> Entry | str | None:
+        """Return the older record that has a record's payload, None if no other states it, or a reason."""
+        if entry.payload_digest is None:
+            return None
+        known = self._known.get(place_of(entry))
+        return known or self._known.put(place_of(entry), self._oldest_equal(entry, entry.payload_digest))
+
+    def _oldest_equal(self, entry: Entry, digest: Digest) -> Entry | str | None:
+        same = self._table.oldest(MAX_COMPARED, digest)
+        older = list(takewhile(lambda it: place_of(it) != place_of(entry), same))
+        if not older:
+            return None
+        if self._shares_id(entry):
+            return SHARED_ID
+        some, status = self._table.some, NEEDS_HEAD
+        if some(1, status=status, uri=entry.uri) or some(1, status=status, refers_to=entry.id):
+            return HEAD_IS_NEEDED
+        record = self._record(entry)
+        if record.payload.size < self._min_size:
+            return None
+        reason = OTHER_BYTES
+        for other in older:
+            try:
+                if not self._shares_id(other) and _have_same(record, self._record(other)):
+                    is_right = all(check.verdict.is_good for check in record.check_digests())
+                    return other if is_right else DAMAGED
+            except FormatError:
+                reason = DAMAGED
+        return reason
+
+    def _shares_id(self, entry: Entry) -> bool:
+        return len(self._table.some(2, id=entry.id)) > 1
+
+
+class Originals(Changes):
+    """Revisits that become full records again, with the payloads of their originals."""
+
+    def _described(self, record: Record) -> Entry:
+        entry = describe(record)
+        # Only records that have a payload are looked for by its digest.
+        return replace(entry, payload_digest=None) if entry.type == "revisit" else entry
+
+    def _change_of(self, entry: Entry) -> Change | str | None:
+        if entry.type != "revisit":
+            return None
+        revisit = self._record(entry)
+        found = self._original(revisit)
+        return found if isinstance(found, str) else _full(revisit, found)
+
+    def _original(self, revisit: Record) -> Record | str:
+        """Return the record that has the payload of a revisit, or why the revisit stays."""
+        is_whole = revisit.header.get("WARC-Segment-Number") is None and not revisit.skip
+        if not is_identical_payload(revisit.profile) or revisit.payload_digest is None or not is_whole:
+            return OTHER_PROFILE
+        try:
+            found = resolve(revisit, self._table, self._record)
+        except (NotFoundError, UnsupportedError):
+            return NO_ORIGINAL
+        if not isinstance(found, ResolvedRevisit):
+            return NO_ORIGINAL
+        original = found.original
+        check = check_payload_digest(revisit, original, original.http, original.block)
+        right = [DigestVerdict.VALID]
+        if revisit.http is None or (_is_chunked(revisit) and _is_chunked(original)):
+            right.append(DigestVerdict.TRANSFERRED)
+        if check is None or check.verdict not in right or original.truncated is not None:
+            return DAMAGED
+        return original
+
+
+def _full(revisit: Record, original: Record) -> Change:
+    """Return the full record that a revisit stands for."""
+    draft = HeaderDraft(revisit.header).without(*OF_REVISITS, *OF_BLOCKS)
+    http, other = revisit.http, original.http
+    if http is None:
+        # Nothing but the payload is known of it: the rest is as of the original.
+        kind, content_type = original.type or "resource", original.header.get("Content-Type")
+        draft = HeaderDraft([("WARC-Type", kind), *draft.without("Content-Type")])
+        draft.add("Content-Type", content_type)
+        return _changed(AGAIN, revisit, draft, original.block)
+    draft = HeaderDraft([("WARC-Type", "response"), *draft])
+    head, payload = revisit.block.pread(0, http.size), original.payload
+    if not http.chunked:
+        return _changed(AGAIN, revisit, draft, head, payload)
+    if other is not None and other.chunked:
+        start = len(original.header.raw)
+        body = Extent(original.body, start + other.size, start + original.content_length)
+        return _changed(AGAIN, revisit, draft, head, body)
+    return _changed(AGAIN, revisit, draft, b"%s%x\r\n" % (head, payload.size), payload, b"\r\n0\r\n\r\n")
+
+
+def _is_chunked(record: Record) -> bool:
+    return record.http is not None and record.http.chunked
+
+
+def _have_same(record: Record, older: Record) -> bool:
+    """Tell whether a record can be a revisit of another one, whose payload is equal byte by byte."""
+    http, other = record.http, older.http
+    if http is None:
+        # A revisit without a head does not say of what type it was.
+        if other is not None or record.type != older.type or record.content_type != older.content_type:
+            return False
+    elif other is not None and http.chunked != other.chunked:
+        return False
+    one, two = record.payload, older.payload
+    if one.size != two.size or one.problem is not None or two.problem is not None:
+        return False
+    return all(one.pread(start, STEP) == two.pread(start, STEP) for start in range(0, one.size, STEP))
+
+
+def _named(entry: Entry) -> Original:
+    return Original(entry.id or "", entry.uri or "", entry.date.text if entry.date is not None else "")
+
+
+def _changed(kind: str, record: Record, draft: HeaderDraft, *block: bytes | Extent) -> Change:
+    """Complete the header of a record whose block is changed."""
+    stated = draft.get("WARC-Payload-Digest") or ""
+    algorithm: WrittenAlgorithm = "sha256" if stated.lower().startswith("sha256:") else "sha1"
+    change, hasher, size = Change(kind, record.size, draft.header(0), block), hashlib.new(algorithm), 0
+    for piece in change.pieces():
+        hasher.update(piece)
+        size += len(piece)
+    draft.add("WARC-Block-Digest", labelled(algorithm, hasher.digest()))
+    draft.check()
+    return change._replace(header=draft.header(size))
+
+
+def _sha1_of(payload: Extent) -> Digest | None:
+    hasher = hashlib.sha1(usedforsecurity=False)
+    try:
+        for start in range(0, payload.size, STEP):
+            hasher.update(payload.pread(start, STEP))
+    except FormatError:
+        return None
+    return Digest.of("sha1", hasher.digest())

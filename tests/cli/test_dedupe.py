@@ -1,0 +1,86 @@
+"""`seekwarc dedupe`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.support.days import FILM, PAGE, day_of, payloads, types
+from tests.support.leaks import open_below
+
+REVISITS = ["revisit", "revisit", "response"]
+RESPONSES = ["response"] * 3
+
+
+@pytest.fixture
+def crawls(tmp_path: Path) -> Path:
+    folder = tmp_path / "crawls"
+    folder.mkdir()
+    day_of(folder / "a.warc.zst", 2, PAGE, FILM, b"a")
+    day_of(folder / "b.warc.zst", 1, PAGE, FILM, b"b")
+    return folder
+
+
+def test_a_folder_becomes_one_file(command, crawls, tmp_path) -> None:
+    answer = command("dedupe", crawls, "-o", tmp_path / "new.warc.zst")
+    assert answer.out.splitlines()[:3] == [
+        "2 files, 6 records",
+        "2 became revisits, 0 revisits refer to another record now",
+        "881.4 KiB of content saved, 882.1 KiB compressed",
+    ]
+    assert answer.stderr == ""
+    assert types(tmp_path / "new.warc.zst") == REVISITS + RESPONSES
+    answer = command("dedupe", "--undo", tmp_path / "new.warc.zst", "-o", tmp_path / "full.warc.zst")
+    assert answer.out.splitlines()[1:3] == [
+        "2 revisits became full records",
+        "-881.4 KiB of content saved",
+    ]
+    assert payloads(tmp_path / "full.warc.zst") == payloads(crawls / "a.warc.zst", crawls / "b.warc.zst")
+
+
+def test_each_file_becomes_one(command, crawls, tmp_path) -> None:
+    new = tmp_path / "new"
+    answer = command("dedupe", crawls, "--to-dir", new, "--json").json
+    assert (answer["target"], answer["revisits"], answer["damaged"]) == (str(new), 2, [])
+    assert answer["target_size"] == sum((new / name).stat().st_size for name in os.listdir(new))
+    assert [types(new / name) for name in ("a.warc.zst", "b.warc.zst")] == [REVISITS, RESPONSES]
+    assert "exists already" in command("dedupe", crawls, "--to-dir", new, status=2).stderr
+    command("dedupe", crawls, "--to-dir", new, "--force")
+    assert open_below(tmp_path) == []
+
+
+def test_a_dry_run_writes_nothing(command, crawls, tmp_path) -> None:
+    answer = command("dedupe", "--dry-run", crawls, "--min-size", "5K", "--json").json
+    assert (answer["revisits"], answer["target"], answer["target_size"]) == (1, None, None)
+    command("dedupe", "--dry-run", "--undo", crawls)
+    assert os.listdir(tmp_path) == ["crawls"]
+    assert sorted(os.listdir(crawls)) == ["a.warc.zst", "b.warc.zst"]
+
+
+def test_a_damaged_record_is_reported_and_does_not_stop_the_others(command, crawls, tmp_path) -> None:
+    (crawls / "c.warc.zst").write_bytes((crawls / "a.warc.zst").read_bytes()[:3000])
+    (crawls / "d.warc.zst").write_bytes((crawls / "a.warc.zst").read_bytes()[:9000])
+    answer = command("dedupe", crawls, "--to-dir", tmp_path / "new", "--json", status=1)
+    assert answer.json["records"] == 7
+    assert [it["file"] for it in answer.json["damaged"]] == [f"{crawls}/c.warc.zst", f"{crawls}/d.warc.zst"]
+    assert sorted(os.listdir(tmp_path / "new")) == ["a.warc.zst", "b.warc.zst", "d.warc.zst"]
+    assert "left out" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("", "-o, or a folder with --to-dir"),
+        ("-o new.warc.zst --to-dir new", "either one new file"),
+        ("-o new.warc.zst --dry-run", "or give --dry-run"),
+        ("-o new.warc.gz", "is a .warc.zst"),
+        ("- -o new.warc.zst", "cannot be read twice"),
+        ("-o new.warc.zst --min-size small", "--min-size"),
+    ],
+)
+def test_wrong_usage_is_refused(command, crawls, monkeypatch, words, told) -> None:
+    monkeypatch.chdir(crawls.parent)
+    assert told in command("dedupe", crawls, *words.split(), status=2).stderr
+    assert os.listdir() == ["crawls"]

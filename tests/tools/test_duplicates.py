@@ -1,0 +1,125 @@
+"""Which records become revisits, which stay, and what revisits of them refer to."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+import seekwarc
+from seekwarc import tools
+from seekwarc.format.profiles import SERVER_NOT_MODIFIED
+from tests.support.days import FILM, PAGE, URI, archive, date, day_of, payloads, types
+from tests.support.foreign import Foreign
+from tests.support.writing import noise, response
+
+# What stays.
+
+
+def test_small_payloads_stay(tmp_path) -> None:
+    day_of(tmp_path / "1.warc.zst", 1, b"x" * 1023, b"x" * 1023, b"y" * 1024, b"y" * 1024, b"", b"")
+    assert tools.dedupe(tmp_path / "1.warc.zst", dry_run=True).revisits == 1
+    assert tools.dedupe(tmp_path / "1.warc.zst", dry_run=True, min_size=1023).revisits == 2
+    assert tools.dedupe(tmp_path / "1.warc.zst", dry_run=True, min_size=0).revisits == 2
+
+
+def test_a_lying_digest_merges_nothing(tmp_path) -> None:
+    """Other payloads that state the same digest, the oldest among them."""
+    right = str(seekwarc.Digest.of("sha1", hashlib.sha1(PAGE).digest()))
+    bodies = [noise(3000, 9), PAGE, noise(3000, 8), PAGE, noise(3000, 9), noise(2000, 7)]
+    with archive(tmp_path / "a.warc.zst") as out:
+        for day, body in enumerate(bodies, 1):
+            fields = {"WARC-Payload-Digest": right}
+            out.write_response(URI, body, status=200, date=date(day), headers=fields)
+    done = tools.dedupe(tmp_path / "a.warc.zst", tmp_path / "new.warc.zst")
+    assert types(tmp_path / "new.warc.zst") == ["response"] * 3 + ["revisit", "response", "response"]
+    assert done.left == {
+        "other bytes with the same digest, or of another type": 3,
+        "damaged, or a digest is wrong": 1,
+    }
+    with seekwarc.Collection([tmp_path / "new.warc.zst"]) as crawl:
+        assert [crawl.open_record(record).payload.read() for record in crawl] == bodies
+
+
+def test_truncated_and_segmented_records_stay(tmp_path) -> None:
+    with archive(tmp_path / "a.warc.zst") as out:
+        for _ in range(2):
+            out.write_response(URI, PAGE, status=200, truncated="length")
+        for _ in range(2):
+            out.write_resource(URI, PAGE, "text/plain", headers={"WARC-Segment-Number": "1"})
+    done = tools.dedupe(tmp_path / "a.warc.zst", tmp_path / "new.warc.zst")
+    assert (done.revisits, done.left) == (0, {})
+
+
+def test_records_that_share_an_id_stay(tmp_path) -> None:
+    days = [day_of(tmp_path / "1.warc.zst", 1, PAGE, FILM, noise(2000))]
+    copy = tmp_path / "copy.warc.zst"
+    copy.write_bytes(days[0].read_bytes())
+    done = tools.dedupe([days[0], copy], dry_run=True)
+    assert (done.revisits, done.left) == (0, {"another record has the same ID": 3})
+
+
+def test_captures_that_were_validated_stay(tmp_path) -> None:
+    """A server-not-modified revisit is resolved by the HTTP head of what it refers to."""
+    with archive(tmp_path / "a.warc.zst") as out:
+        head = {"ETag": '"1"'}
+        for day, uri in enumerate(("http://example.org/other", URI), 1):
+            out.write_response(uri, PAGE, status=200, http_headers=head, date=date(day))
+        unchanged = b'HTTP/1.1 304 Not Modified\r\nETag: "1"\r\n\r\n'
+        out.write_revisit(URI, unchanged, profile=SERVER_NOT_MODIFIED, date=date(3))
+    done = tools.dedupe(tmp_path / "a.warc.zst", tmp_path / "new.warc.zst")
+    assert done.left == {"a revisit without an HTTP head, or server-not-modified, refers to it or its URI": 1}
+    assert payloads(tmp_path / "new.warc.zst") == payloads(tmp_path / "a.warc.zst")
+
+
+def test_a_header_that_breaks_the_rules_stays(tmp_path) -> None:
+    made = Foreign()
+    for number in range(2):
+        block = response(PAGE, "text/html")
+        lines = [
+            "WARC/1.0",
+            "WARC-Type: response",
+            f"WARC-Record-ID: <urn:x:{number}>",
+            f"WARC-Target-URI: {URI}",
+            f"WARC-Date: {date(1)}",
+            "WARC-Segment-Origin-ID: <urn:x:1>",
+            "Content-Type: application/http; msgtype=response",
+            f"Content-Length: {len(block)}",
+        ]
+        made.record(block, header="\r\n".join([*lines, "", ""]).encode())
+    (tmp_path / "a.warc.zst").write_bytes(made.bytes())
+    done = tools.dedupe(tmp_path / "a.warc.zst", dry_run=True)
+    assert done.left == {"its header breaks a rule of the standard": 1}
+
+
+# Revisits that are there already.
+
+
+@pytest.mark.parametrize("named", ["id", "uri"])
+def test_revisits_of_what_becomes_a_revisit_refer_to_its_original(tmp_path, named) -> None:
+    with archive(tmp_path / "a.warc.zst") as out:
+        second = out.write_response(URI, PAGE, status=200, date=date(2), record_id="urn:x:2")
+        digest = second.header.get("WARC-Payload-Digest")
+        given = {"refers_to": second} if named == "id" else {}
+        again = b"HTTP/1.1 200 OK\r\nX-Day: 3\r\n\r\n"
+        out.write_revisit(
+            f"{URI}3",
+            again,
+            payload_digest=digest,
+            refers_to_target_uri=URI,
+            refers_to_date=date(2),
+            date=date(3),
+            **given,
+        )
+    day_of(tmp_path / "b.warc.zst", 1, PAGE)
+    both = [tmp_path / "a.warc.zst", tmp_path / "b.warc.zst"]
+    done = tools.dedupe(both, tmp_path / "new.warc.zst")
+    assert (done.revisits, done.repointed) == (1, 1)
+    with seekwarc.Collection([tmp_path / "new.warc.zst"]) as crawl:
+        for record in [it for it in crawl if it.type == "revisit"]:
+            assert record.refers_to_id == "urn:x:1-0"
+            assert (record.refers_to_target_uri, str(record.refers_to_date)) == (f"{URI}0", date(1))
+            assert crawl.refers_to(record).type == "response"
+    assert payloads(tmp_path / "new.warc.zst") == payloads(*both)
+    assert tools.verify(tmp_path / "new.warc.zst").is_sound
+    assert tools.dedupe(tmp_path / "new.warc.zst", dry_run=True).revisits == 0
