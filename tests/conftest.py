@@ -49,6 +49,7 @@ PROGRAMS = {
     "wrk": "apt-get install wrk",
     "wayback": "install pywb in a virtual environment of its own, whose bin folder is last in PATH",
     "wacz": "install wacz beside seekwarc[warcio] in an environment whose bin folder is last in PATH",
+    "warcprox": "install warcprox in a virtual environment of its own, whose bin folder is last in PATH",
     "warcit": "install warcit and setuptools<80 as wacz, beside it",
 }
 """Programs that tests use, and how each is installed."""

@@ -138,18 +138,23 @@ def check_age(target: str, source: str) -> bool:
         raise SourceError(f"cannot be read: {error.strerror}", source=error.filename) from error
 
 
+def jobs_in_new_folder(folder: str, files: Sequence[str], rename: Callable[[str], str]) -> list[Job]:
+    """Plan to make one file in a folder of each source, and make the folder."""
+    refuse_url(folder)
+    jobs = jobs_into(folder, files, rename)
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise TargetError(f"cannot be created: {error.strerror}", source=folder) from error
+    return jobs
+
+
 def planned_jobs(options: argparse.Namespace, rename: Callable[[str], str]) -> list[Job]:
     """Return which file is made from which: SRC DST, SRC -o DST, or FILE... --to-dir DIR, which is made."""
     if options.to_dir is not None:
         if options.output is not None:
             raise SeekWarcError("-o names one new file, --to-dir a folder for many: give only one of them")
-        refuse_url(options.to_dir)
-        jobs = jobs_into(options.to_dir, options.files, rename)
-        try:
-            os.makedirs(options.to_dir, exist_ok=True)
-        except OSError as error:
-            raise TargetError(f"cannot be created: {error.strerror}", source=options.to_dir) from error
-        return jobs
+        return jobs_in_new_folder(options.to_dir, options.files, rename)
     sources, target = options.files, options.output
     if target is None:
         *sources, target = sources

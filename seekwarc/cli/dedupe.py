@@ -14,22 +14,19 @@ then be in different files, which belong together. `--dry-run` says what would b
 from __future__ import annotations
 
 import argparse
-import os
 from dataclasses import asdict
 
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments
-from seekwarc.cli.batch import renamed
+from seekwarc.cli.batch import jobs_in_new_folder, renamed
 from seekwarc.cli.options import add_limit_arguments, limit_options
 from seekwarc.cli.printing import done_json, printable, report, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.sizes import SIZE, human_size
 from seekwarc.cli.targets import existing_option, output_target
-from seekwarc.errors import SeekWarcError, TargetError
+from seekwarc.errors import SeekWarcError
 from seekwarc.format.words import counted
 from seekwarc.storage.expand import expand
-from seekwarc.tools.batch import jobs_into
 from seekwarc.tools.deduplicating import MIN_SIZE, Deduplication, Target, dedupe
-from seekwarc.write.files import refuse_url
 
 __all__ = ["add_arguments", "run"]
 
@@ -88,12 +85,7 @@ def _targets(options: argparse.Namespace) -> tuple[list[str], Target | list[str]
         return [*expand(options.files)], output_target(options.output)
     if options.to_dir is None:
         return [*expand(options.files)], None
-    refuse_url(options.to_dir)
-    jobs = jobs_into(options.to_dir, options.files, lambda name: renamed(name, ".zst"))
-    try:
-        os.makedirs(options.to_dir, exist_ok=True)
-    except OSError as error:
-        raise TargetError(f"cannot be created: {error.strerror}", source=options.to_dir) from error
+    jobs = jobs_in_new_folder(options.to_dir, options.files, lambda name: renamed(name, ".zst"))
     return [job.source for job in jobs], [job.target or "" for job in jobs]
 
 

@@ -47,12 +47,8 @@ _BASE32_TO_DIGITS: Final = bytes.maketrans(
     _BASE32 + _OTHERS,
     b"0123456789abcdefghijklmnopqrstuv" + b"0123456789abcdefghijklmnop" + b"!" * len(_OTHERS),
 )
-_TO_BASE32: Final = bytes.maketrans(bytes(range(32)), _ALPHABET.encode())
-_SPREAD: Final = [
-    (int(f"{'1' * bits:0>{2 * lane}}" * (128 // lane), 2), bits, lane - bits)
-    for lane, bits in ((128, 80), (64, 40), (32, 20), (16, 10), (8, 5))
-]
-"""Steps that spread 32 groups of 5 bits over as many bytes: each moves the upper half of every group up."""
+_PAIRS: Final = [first + second for first in _ALPHABET for second in _ALPHABET]
+"""The two digits of base32 for each 10 bits."""
 _LABELLED = re.compile(r"([^\s:]+):(\S+)")
 
 
@@ -213,11 +209,15 @@ def _encoded(algorithm: WrittenAlgorithm, raw: bytes) -> str:
 
 
 def _sha1_in_base32(raw: bytes) -> str:
-    # Each record has two. A sixth of the time of base64.b32encode, which is written in Python, too.
-    number = int.from_bytes(raw, "big")
-    for lower, bits, shift in _SPREAD:
-        number = (number & lower) | (number & lower << bits) << shift
-    return number.to_bytes(32, "big").translate(_TO_BASE32).decode("ascii")
+    # Each record has two, and base64.b32encode takes several times as long: it is written in Python, too.
+    pairs = []
+    for index in range(0, 20, 5):
+        b, c, d = raw[index + 1], raw[index + 2], raw[index + 3]
+        pairs.append(_PAIRS[raw[index] << 2 | b >> 6])
+        pairs.append(_PAIRS[(b & 63) << 4 | c >> 4])
+        pairs.append(_PAIRS[(c & 15) << 6 | d >> 2])
+        pairs.append(_PAIRS[(d & 3) << 8 | raw[index + 4]])
+    return "".join(pairs)
 
 
 def _base32(value: str) -> bytes:

@@ -46,7 +46,7 @@ def record_at(file: ArchiveFile, offset: int, length: int | None, table: TableCh
     else:
         record = None if is_pipe else small_record_at(file, window, offset, length)
         if record is None:
-            record = _streamed_record_at(file, window, offset, compression, table)
+            record = _streamed_record_at(file, window, offset, compression, table, length=length)
         if file.strict and not is_pipe:
             streamed_to_end(file, offset, compression)
     if record is None:
@@ -55,9 +55,18 @@ def record_at(file: ArchiveFile, offset: int, length: int | None, table: TableCh
 
 
 def _streamed_record_at(
-    file: ArchiveFile, window: Window, offset: int, compression: Compression, table: TableChoice
+    file: ArchiveFile,
+    window: Window,
+    offset: int,
+    compression: Compression,
+    table: TableChoice,
+    *,
+    length: int | None,
 ) -> Record | None:
     record = StreamedRecords(file, window, offset, compression, tolerant=True).step()
     if record is not None and isinstance(record.body, StreamBody):
         record.body.leave(table)
+    if record is not None and length is not None and not record.has_length:
+        # Finding it out would take reading all of the record.
+        record.note_length(length)
     return record

@@ -33,7 +33,7 @@ from seekwarc.tools.arc import RecordSink, warc_content
 from seekwarc.tools.parts import PartSource
 from seekwarc.write.assembly import RecordAssembly
 from seekwarc.write.block_reader import BlockSource, ReadableStream
-from seekwarc.write.file_layout import Entries, ExistingFile, LayoutPart
+from seekwarc.write.file_layout import Entries, ExistingFile
 from seekwarc.write.forms import Form, form_of
 from seekwarc.write.options import WriteOptions
 from seekwarc.write.output import FileObjectOutput, Output
@@ -110,13 +110,13 @@ class PartFile(NamedTuple):
     entries: Entries | None = None
     """Of the frames that the table at the end of the larger file lists."""
     covered: bool = False
-    """See `LayoutPart`."""
+    """Whether the table of the only record lists all frames."""
 
     def pour(self, assembly: RecordAssembly) -> None:
         """Append it to a file of the same form."""
         assert self.entries is not None
         with open(self.path, "rb") as stored:
-            assembly.add_part(LayoutPart(stored, self.entries, self.covered), self.records)
+            assembly.add_part(stored, self.entries, self.records, covered=self.covered)
 
 
 class PartSink:

@@ -23,7 +23,7 @@ import itertools
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Final, NamedTuple
+from typing import BinaryIO, Final, NamedTuple
 
 from seekwarc.errors import FormatError, SeekWarcError
 from seekwarc.format.buffer import Buffer
@@ -33,7 +33,7 @@ from seekwarc.format.seektable import built_table_size
 from seekwarc.format.warc import RECORD_END, RecordHeader
 from seekwarc.frames.encoder import MAX_FRAME_SIZE, EncodedFrame, OrderedWork
 from seekwarc.write.block_reader import BlockSource, Trailer
-from seekwarc.write.file_layout import ExistingFile, LayoutPart, TableMode
+from seekwarc.write.file_layout import Entries, ExistingFile, TableMode
 from seekwarc.write.forms import Form
 from seekwarc.write.header import LateHeader
 from seekwarc.write.output import Output
@@ -199,10 +199,10 @@ class RecordAssembly:
             header, lambda written: self.layout.once(next(self._steps), partial(emit, written))
         )
 
-    def add_part(self, part: LayoutPart, records: int) -> None:
-        """Add records that another assembly has written."""
+    def add_part(self, stored: BinaryIO, entries: Entries, records: int, *, covered: bool) -> None:
+        """Add records that another assembly has written, whose layout has these entries."""
         self.flush()
-        self.layout.once(next(self._steps), lambda: self.layout.add_part(part))
+        self.layout.once(next(self._steps), lambda: self.layout.add_part(stored, entries, covered=covered))
         self.records += records
 
     def flush(self) -> None:

@@ -26,7 +26,6 @@ __all__ = [
     "Entry",
     "ExistingFile",
     "FileLayout",
-    "LayoutPart",
     "MemberLayout",
     "TableMode",
 ]
@@ -60,15 +59,6 @@ class ExistingFile:
     """Compressed size of each frame, as the file's table lists it; so the next two."""
     contents: array[int] = field(default_factory=lambda: array("I"))
     checksums: array[int] = field(default_factory=lambda: array("I"))
-
-
-class LayoutPart(NamedTuple):
-    """Whole records that a layout has written, to be appended to another one's."""
-
-    stored: BinaryIO
-    entries: Entries
-    covered: bool
-    """Whether the table of the only record lists all frames."""
 
 
 class _State(NamedTuple):
@@ -203,15 +193,14 @@ class FileLayout:
         """Append bytes of frames, which `note` then lists."""
         self._output.write(data)
 
-    def add_part(self, part: LayoutPart) -> None:
+    def add_part(self, stored: BinaryIO, entries: Entries, *, covered: bool) -> None:
         """Append whole records that another layout has written, and list their frames."""
-        # Tables tell no offset, but that of a first record covers the file.
-        self._covered = part.covered and self.offset == self._begin
-        while data := part.stored.read(STEP):
+        self._covered = covered and self.offset == self._begin
+        while data := stored.read(STEP):
             self._output.write(data)
             self.offset += len(data)
-        for entries, further in zip(self.entries, part.entries, strict=True):
-            entries.extend(further)
+        for listed, further in zip(self.entries, entries, strict=True):
+            listed.extend(further)
 
     def note(self, entries: Sequence[Entry]) -> None:
         """List frames that were appended to the output."""

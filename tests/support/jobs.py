@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import shutil
 from contextlib import suppress
 from dataclasses import dataclass
@@ -162,6 +163,9 @@ def files_made(job: Job, folder: Path, whole: Path, sources: Path, *, killed: bo
         How many files were made.
     """
     names = {name for name in names_below(folder) if not (killed and ".partial" in name)}
+    if not job.replaces:
+        # The folder for new files is made first.
+        names -= {os.path.dirname(name) for name in job.made}
     assert names <= {*job.made}, f"{names - {*job.made}} should not be there"
     assert names == {*job.made} or not job.replaces, f"{ {*job.made} - names } is gone"
     made = 0
