@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, Protocol
 
 from seekwarc.errors import FormatError, RuleError
-from seekwarc.format.digest import Digest, WrittenAlgorithm
+from seekwarc.format.digest import Digest, WrittenAlgorithm, labelled
 from seekwarc.format.header_fields import format_fields, is_token
 from seekwarc.format.rules import Severity, check_fields, known_shapes
 from seekwarc.format.warc import (
@@ -220,8 +220,9 @@ class LateHeader:
         self.add = digests.add
         length = source.expected or 0
         header = draft.header(length)
-        raw = hashlib.new(algorithm).digest_size if algorithm is not None else 0
-        digest = str(Digest.of(algorithm or "sha1", bytes(raw)))
+        digest = ""
+        if algorithm is not None:
+            digest = labelled(algorithm, bytes(hashlib.new(algorithm).digest_size))
         wanted = (
             ("WARC-Block-Digest", digest, digests.block is not None),
             ("WARC-Payload-Digest", digest, digests.payload is not None),

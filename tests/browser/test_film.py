@@ -11,6 +11,7 @@ import pytest
 
 import seekwarc
 from tests.browser.conftest import until
+from tests.support.films import assert_shows
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium", "ffmpeg", "module:playwright")]
 
@@ -20,24 +21,6 @@ CLIP_SECONDS = 500
 LEAST = 200 << 20
 MAX_READ = 0.10
 """Share of the record that playing, and looking at three places, may cost."""
-
-GRAB = """
-async (seconds) => {
-  const video = document.querySelector("video");
-  const seeked = new Promise((done) => video.addEventListener("seeked", done, { once: true }));
-  const shown = new Promise((done) => video.requestVideoFrameCallback((_, frame) => done(frame.mediaTime)));
-  video.currentTime = seconds;
-  await seeked;
-  const time = await shown;
-  const canvas = new OffscreenCanvas(video.videoWidth, video.videoHeight);
-  const paint = canvas.getContext("2d");
-  paint.drawImage(video, 0, 0);
-  const pixels = paint.getImageData(0, 0, canvas.width, canvas.height).data;
-  const grey = [];
-  for (let at = 0; at < pixels.length; at += 4) grey.push(pixels[at + 1]);
-  return { time, grey };
-}
-"""
 
 
 @dataclass(frozen=True)
@@ -102,24 +85,6 @@ class _Behind(io.RawIOBase):
         return 0
 
 
-def frames_near(film: Path, seconds: float) -> dict[float, bytes]:
-    """Return the green of the frames around a place, as ffmpeg decodes them."""
-    first = round(seconds * RATE) - 2
-    shown = {}
-    for number in range(first, first + 5):
-        at = number / RATE
-        command = ["ffmpeg", "-v", "error", "-ss", f"{at:.3f}", "-i", film, "-frames:v", "1"]
-        raw = subprocess.run(
-            [*command, "-f", "rawvideo", "-pix_fmt", "rgb24", "-"], capture_output=True, check=True
-        ).stdout
-        shown[at] = raw[1::3]
-    return shown
-
-
-def distance(one: bytes, other: bytes) -> float:
-    return sum(abs(a - b) for a, b in zip(one, other, strict=True)) / len(one)
-
-
 @pytest.mark.parametrize("name", ["front", "end"])
 def test_a_film_plays_and_seeks_at_little_cost(served, films, page, name) -> None:
     row = served.find(f"{name}.mp4")
@@ -133,12 +98,7 @@ def test_a_film_plays_and_seeks_at_little_cost(served, films, page, name) -> Non
 
     for part in (0.1, 0.9, 0.5):
         wanted = SECONDS * part
-        got = page.evaluate(GRAB, wanted + 0.5 / RATE)
-        assert got["time"] == pytest.approx(wanted, abs=0.5 / RATE)
-        near = frames_near(getattr(films, name), wanted)
-        far = {at: distance(frame, bytes(got["grey"])) for at, frame in near.items()}
-        assert min(far, key=far.get) == pytest.approx(wanted), f"at {part}: {far}"
-        assert far[min(far, key=far.get)] < 6, "the frame is not what ffmpeg decodes"
+        assert_shows(page, getattr(films, name), wanted, RATE)
 
     view = page.evaluate("new URL(document.querySelector('video').src).searchParams.get('view')")
     page.evaluate("document.querySelector('video').removeAttribute('src')")

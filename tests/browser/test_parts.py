@@ -7,14 +7,14 @@ import subprocess
 import pytest
 
 from tests.browser.conftest import until
-from tests.browser.test_film import GRAB, RATE, distance, frames_near
+from tests.support.films import assert_shows
 from tests.support.partial import PartsWriter
 from tests.support.proxy import fetched, recording_proxy
 from tests.support.rangeserver import RangeServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium", "ffmpeg", "module:playwright")]
 
-SECONDS = 120
+RATE, SECONDS = 5, 120
 PART = 300_000
 
 
@@ -42,12 +42,7 @@ def assert_it_plays(page, served, film) -> None:
     until(page, "document.querySelector('video').currentTime > 1")
     page.evaluate("document.querySelector('video').pause()")
     for share in (0.9, 0.1):
-        wanted = SECONDS * share
-        got = page.evaluate(GRAB, wanted + 0.5 / RATE)
-        near = frames_near(film, wanted)
-        far = {at: distance(frame, bytes(got["grey"])) for at, frame in near.items()}
-        assert min(far, key=far.get) == pytest.approx(wanted), f"at {share}: {far}"
-        assert far[min(far, key=far.get)] < 6
+        assert_shows(page, film, SECONDS * share, RATE)
     assert page.problems == []
 
 

@@ -69,9 +69,11 @@ def made(tmp_path_factory) -> Path:
     make_sources(folder)
     (folder / "cut.warc.gz").write_bytes(Foreign().record(b"x" * 3000).gzip().bytes()[:-9])
     (folder / "notes.txt").write_text("no archive at all\n" * 9)
-    film = PartsWriter(bytes(100))
-    film.part(0, 50)
-    (folder / "short.warc.zst").write_bytes(film.done())
+    for name, spans in (("parts", ((0, 50), (40, 100))), ("short", ((0, 50),))):
+        parts = PartsWriter(bytes(100))
+        for span in spans:
+            parts.part(*span)
+        (folder / f"{name}.warc.zst").write_bytes(parts.done())
     (folder / "sub").mkdir()
     shutil.copy(folder / "a.warc.zst", folder / "sub")
     return folder
