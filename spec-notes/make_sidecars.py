@@ -16,7 +16,7 @@ import json
 import struct
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -42,6 +42,7 @@ BLOCKS: Final = 300
 """Of a frame with more content than readers decompress for a range of it."""
 ALL_BEFORE: Final = 0xFFFF
 """The window of a span for which the frame is decompressed from its beginning."""
+CRLF2: Final = b"\r\n\r\n"
 
 
 class Stream:
@@ -374,35 +375,64 @@ def framed_sidecars(made: Made) -> dict[str, tuple[Sidecar, str]]:
     }
 
 
-def about(name: str, made: Made, kinds: tuple[str, ...], outcomes: dict[str, str]) -> dict[str, object]:
-    """Return what the manifest says of an archive."""
+def samples_of(name: str, made: Made, lies: dict[str, tuple[Sidecar, str]]) -> Iterator[dict[str, object]]:
+    """Yield what the manifest says of an archive together with each sidecar."""
+    header = made.content.index(CRLF2) + len(CRLF2)
+    block = made.content[header : -len(CRLF2)]
+    begins = [begin - header for _, begin, _ in made.points]
+    # In spans that sidecars lie about, and across these.
+    places = [(begins[number] + 2, begins[number] + 12) for number in (1, 2, 5)]
+    places.append((begins[1] + 2, begins[6] + 2))
+    ranges = [
+        {"start": start, "end": stop, "sha256": hashlib.sha256(block[start:stop]).hexdigest()}
+        for start, stop in places
+    ]
+    record = {"offset": 0, "length": len(made.data), "type": "resource", "size": len(block)}
+    record |= {"sha256": hashlib.sha256(block).hexdigest(), "complete": True, "table": None, "ranges": ranges}
+    for lie, (sidecar, outcome) in lies.items():
+        yield {
+            **file_of(name, made.data),
+            "sidecar": file_of(f"{lie}.seek", sidecar.data),
+            "title": lie.replace("-", " "),
+            "outcome": outcome,
+            "valid": outcome == "used",
+            "mode": None,
+            "breaks": [],
+            "readable": "all",
+            "records": [record],
+        }
+
+
+def file_of(name: str, data: bytes) -> dict[str, object]:
+    return {"file": name, "size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def about(name: str, made: Made, kinds: tuple[str, ...]) -> dict[str, object]:
+    """Return what the manifest says of the points in an archive."""
     return {
         "archive": name,
-        "sha256": hashlib.sha256(made.data).hexdigest(),
         "content_size": len(made.content),
         "content_sha256": hashlib.sha256(made.content).hexdigest(),
         "points": [
             {"bit": bit, "content_offset": begin, "block": kinds[kind]} for bit, begin, kind in made.points
         ],
-        "sidecars": [{"sidecar": sidecar, "outcome": outcome} for sidecar, outcome in outcomes.items()],
     }
 
 
 def files() -> dict[str, bytes]:
     """Return all that is made, by name."""
-    found = {}
-    listed = []
+    found: dict[str, bytes] = {}
+    archives, samples = [], []
     member, frame = archive(), framed_archive()
     for name, made, kinds, lies in (
         (ARCHIVE, member, ("stored", "fixed", "dynamic"), sidecars(member)),
         (FRAMED, frame, ("raw", "rle", "compressed"), framed_sidecars(frame)),
     ):
-        found[name] = made.data
-        found |= {f"{lie}.seek": sidecar.data for lie, (sidecar, _) in lies.items()}
-        listed.append(
-            about(name, made, kinds, {f"{lie}.seek": outcome for lie, (_, outcome) in lies.items()})
-        )
-    found["manifest.json"] = (json.dumps({"archives": listed}, indent=1) + "\n").encode()
+        found |= {name: made.data, **{f"{lie}.seek": sidecar.data for lie, (sidecar, _) in lies.items()}}
+        archives.append(about(name, made, kinds))
+        samples += samples_of(name, made, lies)
+    manifest = {"specification": "warc-sidecar", "version": "1", "archives": archives, "files": samples}
+    found["manifest.json"] = (json.dumps(manifest, indent=1) + "\n").encode()
     return found
 
 

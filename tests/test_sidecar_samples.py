@@ -9,6 +9,7 @@ import subprocess
 import sys
 import warnings
 import zlib
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,17 +18,23 @@ import pytest
 import zstandard
 
 import seekwarc
+from seekwarc.conform.answers import Verdict, judged, meets
+from seekwarc.conform.command import Ended
+from seekwarc.conform.manifest import read_manifest
 from seekwarc.errors import FormatWarning, SeekWarcError
+from tests.support.foreign import CRLF2
 from tests.support.sidecar_reader import IndependentReader, RefusedError, WrongError
 from tests.support.vectors import NOTES
 
 SAMPLES = NOTES / "sidecar" / "samples"
-MEMBER, FRAME = ARCHIVES = json.loads(SAMPLES.joinpath("manifest.json").read_text())["archives"]
+MANIFEST = json.loads(SAMPLES.joinpath("manifest.json").read_text())
+MEMBER, FRAME = ARCHIVES = MANIFEST["archives"]
 About = dict[str, Any]
 CASES = [
-    pytest.param(about, it["sidecar"], it["outcome"], id=it["sidecar"])
+    pytest.param(about, it["sidecar"]["file"], it["outcome"], id=it["sidecar"]["file"])
+    for it in MANIFEST["files"]
     for about in ARCHIVES
-    for it in about["sidecars"]
+    if about["archive"] == it["file"]
 ]
 
 
@@ -102,6 +109,49 @@ def independent_outcome(about: About, sidecar: str) -> str:
 @pytest.mark.parametrize(("about", "sidecar", "outcome"), CASES)
 def test_a_sidecar_has_the_outcome_that_the_manifest_says(about: About, sidecar: str, outcome: str) -> None:
     assert (seekwarc_outcome(about, sidecar), independent_outcome(about, sidecar)) == (outcome, outcome)
+
+
+@cache
+def line_of(name: str) -> bytes:
+    block = content_of(name).partition(CRLF2)[2].removesuffix(CRLF2)
+    digest = hashlib.sha256(block).hexdigest()
+    return json.dumps({"offset": 0, "length": None, "size": len(block), "sha256": digest}).encode()
+
+
+def read_by_specification(words: Sequence[str], *, is_checked: bool = True) -> Ended:
+    """Answer a question of `seekwarc conform` by the independent reader; unchecked, as one that trusts."""
+    question, path, *numbers = words
+    name = Path(path).name
+    if question == "records":
+        return Ended(0, line_of(name), "")
+    content = content_of(name)
+    start, stop = (content.index(CRLF2) + len(CRLF2) + int(it) for it in numbers[2:4])
+    try:
+        reader = IndependentReader(stored(name), Path(numbers[4]).read_bytes(), 0, len(content))
+        return Ended(0, reader.read(start, stop, is_checked=is_checked), "")
+    except RefusedError:
+        return Ended(0, content[start:stop], "")
+    except WrongError:
+        return Ended(1, b"", "this span is wrong")
+
+
+def test_conform_judges_readers_of_sidecars() -> None:
+    manifest = read_manifest(SAMPLES)
+    answers = list(judged(manifest, lambda words, _: read_by_specification(words)))
+    assert meets(answers, "seeks")
+    assert {it.verdict for it in answers} == {Verdict.RIGHT, Verdict.REFUSED}
+    answers = list(judged(manifest, lambda words, _: read_by_specification(words, is_checked=False)))
+    assert not meets(answers, "reads")
+    wrong = {it.file for it in answers if not it.allowed}
+    lies = "windows-forged", "window-of-another", "content-offset-wrong", "frame-content-offset-wrong"
+    assert wrong == {f"{lie}.seek" for lie in lies}
+
+
+@pytest.mark.slow
+def test_seekwarc_meets_what_conform_asks(run_main) -> None:
+    adapter = Path(__file__).parent / "interop" / "adapters" / "seekwarc_reader.py"
+    asked = "conform", SAMPLES, "--class", "seeks", "--batch", "--", sys.executable, adapter
+    assert run_main(*asked) == 0
 
 
 def test_the_command_tells_which_records_have_one(tmp_path: Path, run_main, capsys) -> None:

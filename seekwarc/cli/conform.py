@@ -1,4 +1,4 @@
-"""Check whether a reader of .warc.zst, of any origin, reads the samples of the specification as it should.
+"""Check whether a reader of .warc.zst, or of sidecars, reads the samples of the specification as it should.
 
 MANIFEST is the samples' manifest.json, or its folder. COMMAND is a small program around the reader:
 
@@ -7,7 +7,8 @@ MANIFEST is the samples' manifest.json, or its folder. COMMAND is a small progra
                                                 size and sha256 being those of the block, length null if
                                                 it is unknown
   COMMAND range FILE OFFSET LENGTH START END    writes bytes START to END (excluded) of the block of the
-                                                record at OFFSET
+                                                record at OFFSET; with samples of sidecars the path of the
+                                                one to use comes last
 
 Its exit status is 0 if it did that; 1 after an error, which it reports on standard error, when all that is
 right was written; 3 if the reader cannot do what was asked for. With --batch it is started as
@@ -149,7 +150,7 @@ def _as_json(answer: Answer) -> dict[str, object]:
 
 def _table(manifest: Manifest, answers: list[Answer]) -> Iterator[str]:
     """Yield a line for each sample, with what is not right below it, and the totals."""
-    width = max(len(sample.file) for sample in manifest.samples)
+    width = max(len(sample.name) for sample in manifest.samples)
     yield f"{'SAMPLE':<{width}}  {'RECORDS':<13}  RANGES"
     for file, group in groupby(answers, key=lambda answer: answer.file):
         records, *ranges = group

@@ -5,6 +5,8 @@ The implementation is a command that answers two questions:
     COMMAND records FILE                            each record as a line of JSON
     COMMAND range FILE OFFSET LENGTH START END      bytes [START, END) of the block of the record at OFFSET
 
+The last one ends with the path of a sidecar if that is to be used.
+
 Source: tests/interop/adapters/README.md. What it answers is compared with the manifest of the
 samples, and never believed: its output is bounded and parsed with care, and what it wrote before it reported
 an error has to be right too.
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
@@ -70,6 +73,7 @@ class Answer:
     """The answer to one question about one sample."""
 
     file: str
+    """`Sample.name`."""
     question: Literal["records", "range"]
     verdict: Verdict
     allowed: bool
@@ -85,9 +89,11 @@ class Answer:
 def questions_about(sample: Sample, path: str) -> list[list[str]]:
     """Return what is asked about a sample, as the arguments of an implementation."""
     asked = [["records", path]]
+    beside = [os.path.join(os.path.dirname(path), sample.sidecar.file)] if sample.sidecar is not None else []
     for wanted in (wanted for record in sample.records for wanted in record.ranges):
         length = "-" if wanted.length is None else str(wanted.length)
-        asked.append(["range", path, str(wanted.offset), length, str(wanted.start), str(wanted.stop)])
+        numbers = str(wanted.offset), length, str(wanted.start), str(wanted.stop)
+        asked.append(["range", path, *numbers, *beside])
     return asked
 
 
@@ -125,7 +131,7 @@ def _judge_file(sample: Sample, path: str, ask: Ask) -> list[Answer]:
     first, *others = questions_about(sample, path)
     ended = ask(first, LINE_SIZE * (len(sample.records) + FURTHER_LINES))
     verdict, message = _judge_end(ended) or _judge_records(sample, ended)
-    answers = [Answer(sample.file, "records", verdict, verdict is Verdict.RIGHT, message)]
+    answers = [Answer(sample.name, "records", verdict, verdict is Verdict.RIGHT, message)]
     ranges = [(record, wanted) for record in sample.records for wanted in record.ranges]
     for words, (record, wanted) in zip(others, ranges, strict=True):
         ended = ask(words, wanted.stop - wanted.start)
@@ -134,7 +140,7 @@ def _judge_file(sample: Sample, path: str, ask: Ask) -> list[Answer]:
         may_refuse = may_refuse or wanted.offset != record.offset  # R4 says SHOULD.
         allowed = verdict is Verdict.RIGHT or (verdict is Verdict.REFUSED and may_refuse)
         place = (wanted.offset, wanted.start, wanted.stop)
-        answers.append(Answer(sample.file, "range", verdict, allowed, message, *place))
+        answers.append(Answer(sample.name, "range", verdict, allowed, message, *place))
     return answers
 
 

@@ -1,7 +1,8 @@
 """The manifest of the sample files: what is in each of them, and what a reader has to make of it.
 
-Source: spec-notes/warc-zstd-seekable/samples/README.md. A manifest may come from anywhere: every field is
-checked before it is used, and an error names its place in the file.
+Source: spec-notes/warc-zstd-seekable/samples/README.md; for sidecars spec-notes/sidecar.md, section 5. A
+manifest may come from anywhere: every field is checked before it is used, and an error names its place in the
+file.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from seekwarc.errors import FormatError, SourceError
 if TYPE_CHECKING:
     from seekwarc.write.file_layout import TableMode
 
-__all__ = ["Manifest", "Sample", "SampleRange", "SampleRecord", "read_manifest"]
+__all__ = ["Manifest", "Sample", "SampleRange", "SampleRecord", "SampleSidecar", "read_manifest"]
 
 MANIFEST: Final = "manifest.json"
-SPECIFICATION: Final = "warc-zstd-seekable"
+SPECIFICATIONS: Final = "warc-zstd-seekable", "warc-sidecar"
 MAX_MANIFEST: Final = 16 << 20
 MAX_RANGE: Final = 64 << 20
 """A longer range, which would be held in memory, is refused."""
@@ -65,8 +66,18 @@ class SampleRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class SampleSidecar:
+    """A sidecar, sound or not, with which ranges of a sample are to be read."""
+
+    file: str
+    """Its name in the folder of the manifest."""
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
-    """A sample file."""
+    """A sample file, or one together with a sidecar."""
 
     file: str
     """Its name in the folder of the manifest."""
@@ -74,7 +85,7 @@ class Sample:
     sha256: str
     title: str
     valid: bool
-    """Whether it meets all requirements on files."""
+    """Whether it, and the sidecar, meet all requirements on files."""
     mode: TableMode | None
     """The writer's conformance class that it meets."""
     breaks: tuple[str, ...]
@@ -82,6 +93,12 @@ class Sample:
     readable: Readable
     """What of it can be read in order, without tables."""
     records: tuple[SampleRecord, ...]
+    sidecar: SampleSidecar | None
+
+    @property
+    def name(self) -> str:
+        """The name of the file that it is a sample of."""
+        return self.file if self.sidecar is None else self.sidecar.file
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +110,13 @@ class Manifest:
     """Version of the specification that the samples are of."""
     samples: tuple[Sample, ...]
 
-    def path(self, sample: Sample) -> str:
-        """Return the absolute path of a sample."""
+    def path(self, sample: Sample | SampleSidecar) -> str:
+        """Return the absolute path of a sample or sidecar."""
         return os.path.join(self.folder, sample.file)
 
     def check_files(self) -> None:
         """Check that each file is there, and is the one that the manifest describes."""
-        for sample in self.samples:
+        for sample in (it for one in self.samples for it in (one, one.sidecar) if it is not None):
             path = self.path(sample)
             try:
                 with open(path, "rb") as file:
@@ -198,31 +215,41 @@ class _Place:
 
 
 def _manifest(place: _Place, folder: str) -> Manifest:
-    place.member("specification").one_of(SPECIFICATION)
+    place.member("specification").one_of(*SPECIFICATIONS)
     samples = tuple(map(_sample, place.member("files").items()))
     if not samples:
         raise FormatError("the manifest is not valid: files is empty")
     seen: set[str] = set()
     for number, sample in enumerate(samples):
-        if sample.file in seen:
+        if sample.name in seen:
             raise FormatError(f"the manifest is not valid: files[{number}].file is named before")
-        seen.add(sample.file)
+        seen.add(sample.name)
     return Manifest(folder, place.member("version").text(), samples)
 
 
 def _sample(place: _Place) -> Sample:
     mode = place.member("mode").optional(lambda it: it.one_of("large", "every", "none"))
-    name = r"[\w+-][\w.+-]*"  # In the folder of the manifest, and nowhere else.
+    file, size, sha256 = _file(place)
     return Sample(
-        file=place.member("file").text(name, "the name of a file beside the manifest"),
-        size=place.member("size").number(),
-        sha256=place.member("sha256").sha256(),
+        file=file,
+        size=size,
+        sha256=sha256,
         title=place.member("title").text(),
         valid=place.member("valid").flag(),
         mode=cast("TableMode | None", mode),
         breaks=tuple(it.text("W[0-9]+", "a requirement") for it in place.member("breaks").items()),
         readable=cast("Readable", place.member("readable").one_of("all", "some", "none")),
         records=tuple(map(_record, place.member("records").items())),
+        sidecar=SampleSidecar(*_file(place.member("sidecar"))) if place.has("sidecar") else None,
+    )
+
+
+def _file(place: _Place) -> tuple[str, int, str]:
+    name = r"[\w+-][\w.+-]*"  # In the folder of the manifest, and nowhere else.
+    return (
+        place.member("file").text(name, "the name of a file beside the manifest"),
+        place.member("size").number(),
+        place.member("sha256").sha256(),
     )
 
 

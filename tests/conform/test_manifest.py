@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 import math
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seekwarc.conform.answers import questions_about
 from seekwarc.conform.manifest import MAX_MANIFEST, read_manifest
 from seekwarc.errors import FormatError, SeekWarcError, SourceError
 from tests.support.conformance import make_samples
@@ -94,6 +96,9 @@ RECORD = ("files", 0, "records", 1)
         (put("-", *RECORD, "ranges", 0, "length"), "ranges[0].length is not an integer from 0"),
         (put(None, *RECORD, "ranges", 0, "sha256"), None),
         (put("", *RECORD, "ranges", 0, "sha256"), "ranges[0].sha256 is not a SHA-256"),
+        (put({}, "files", 0, "sidecar"), "files[0].sidecar.file is missing"),
+        (put({"file": "/x"}, "files", 0, "sidecar"), "files[0].sidecar.file is not the name of a file"),
+        (put("warc-sidecar", "specification"), None),
     ],
 )
 def test_what_is_wrong_is_named_with_its_place(folder: Path, change: Any, place: str | None) -> None:
@@ -149,6 +154,24 @@ def test_any_change_is_read_or_refused(tmp_path_factory: Any, data: st.DataObjec
     place[key] = data.draw(st.sampled_from(VALUES))
     (folder / "manifest.json").write_text(json.dumps(value))
     with suppress(SeekWarcError):
+        read_manifest(folder)
+
+
+def test_a_sidecar_is_checked_like_a_sample_and_named_in_questions(folder: Path) -> None:
+    path = folder / "manifest.json"
+    value = json.loads(path.read_text())
+    lie = folder / "lie.seek"
+    lie.write_bytes(b"a lie")
+    about = {"file": lie.name, "size": 5, "sha256": hashlib.sha256(b"a lie").hexdigest()}
+    # One file with and without it: two samples.
+    value["files"].append(value["files"][0] | {"sidecar": about})
+    path.write_text(json.dumps(value))
+    manifest = read_manifest(folder)
+    sample = manifest.samples[-1]
+    assert sample.name == lie.name
+    assert [it[6:] for it in questions_about(sample, manifest.path(sample))] == [[], *[[str(lie)]] * 3]
+    lie.write_bytes(b"a tie")
+    with pytest.raises(FormatError, match=r"lie\.seek.* not the one that its manifest describes"):
         read_manifest(folder)
 
 

@@ -90,11 +90,21 @@ class IndependentReader:
         """Return where the content of a span begins and ends."""
         return self._bounds[number], self._bounds[number + 1]
 
-    def span(self, number: int) -> bytes:
+    def read(self, start: int, stop: int, *, is_checked: bool = True) -> bytes:
+        """Return a range of the content."""
+        data, skip = b"", 0
+        for number in range(len(self)):
+            begin, end = self.bounds(number)
+            if begin < stop and start < end:
+                skip = skip if data else start - begin
+                data += self.span(number, is_checked=is_checked)
+        return data[skip : skip + stop - start]
+
+    def span(self, number: int, *, is_checked: bool = True) -> bytes:
         """Return the content of a span."""
         begin, stop = self.bounds(number)
         data = (self._in_frame if self._is_frame else self._in_member)(number, stop - begin)
-        if xxhash.xxh64_intdigest(data) != self._spans[number][2]:
+        if is_checked and xxhash.xxh64_intdigest(data) != self._spans[number][2]:
             raise WrongError
         return data
 
@@ -103,8 +113,8 @@ class IndependentReader:
         if bit % 8:
             raise WrongError
         if window:
-            whole = zstandard.ZstdDecompressor().decompressobj().decompress(self._archive[self._offset :])
-            return whole[begin : begin + size]
+            whole = zstandard.ZstdDecompressor().stream_reader(self._archive[self._offset :])
+            return whole.read(begin + size)[begin:]
         position, data = bit // 8, b""
         while len(data) < size:
             header = int.from_bytes(self._archive[position : position + 3], "little")

@@ -34,7 +34,10 @@ class Adapter(Protocol):
         """Yield all records in order. Any exception counts as an error that the reader reports."""
 
     def read_range(self, path: str, offset: int, length: int | None, start: int, stop: int) -> bytes:
-        """Return bytes [start, stop) of the block of the record at an offset."""
+        """Return bytes [start, stop) of the block of the record at an offset.
+
+        One that has `knows_sidecars` gets the path of a sidecar, too, if that is to be used.
+        """
 
 
 def answer(adapter: Adapter, words: list[str]) -> int:
@@ -50,8 +53,10 @@ def answer(adapter: Adapter, words: list[str]) -> int:
                 line = {"offset": record.offset, "size": size, "sha256": digest.hexdigest()}
                 print(json.dumps({**line, "length": record.length}))
         else:
-            offset, length, start, stop = (None if it == "-" else int(it) for it in numbers)
-            sys.stdout.buffer.write(adapter.read_range(path, offset, length, start, stop))
+            place, sidecar = [None if it == "-" else int(it) for it in numbers[:4]], numbers[4:]
+            if sidecar and not getattr(adapter, "knows_sidecars", False):
+                raise NotSupported("it knows no sidecars")
+            sys.stdout.buffer.write(adapter.read_range(path, *place, *sidecar))
         sys.stdout.flush()
     except NotSupported as error:
         return told(error, NOT_SUPPORTED)
