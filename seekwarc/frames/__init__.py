@@ -1,1 +1,1 @@
-"""Frames to content and back. The only floor that imports zstandard and xxhash."""
+"""Frames to content and back. The only floor that imports codecs of Zstandard and xxhash."""

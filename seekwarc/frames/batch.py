@@ -15,7 +15,8 @@ from seekwarc.frames.ahead import (
     DecodedBatch,
     batches_from,
 )
-from seekwarc.frames.decoder import CodecError, FrameDecoder
+from seekwarc.frames.codec import CodecError
+from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.frames.scan import Window, frame_start_at
 
 __all__ = ["frames_ahead"]

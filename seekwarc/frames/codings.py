@@ -16,11 +16,10 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-import zstandard
-
 from seekwarc.compiling import override
 from seekwarc.errors import FormatError, LimitError, TruncatedError, UnsupportedError
 from seekwarc.format import zstd
+from seekwarc.frames.codec import LIBRARY, PLAIN, CodecError
 from seekwarc.frames.decoder import MAX_WINDOW_SIZE
 
 if TYPE_CHECKING:
@@ -154,10 +153,10 @@ def _inflate(body: _Body, coding: str, wbits: int) -> Iterator[bytes]:
 def _from_zstd(body: _Body) -> Iterator[bytes]:
     if not _is_zstd(body):
         yield from body.rest()
-    codec = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW_SIZE)
+    decompressor = PLAIN.decompressor(max_window_size=MAX_WINDOW_SIZE)
     while _is_zstd(body):
         if body.begins_with(_ZSTD_MAGIC):
-            yield from _zstd_frame(body, codec.decompressobj().decompress)
+            yield from _zstd_frame(body, LIBRARY.stream(decompressor))
         else:
             size = zstd.parse_skippable_header(body.peek(zstd.SKIPPABLE_HEADER_SIZE))[1]
             yield from _zstd_part(body, zstd.SKIPPABLE_HEADER_SIZE + size, lambda _: b"")
@@ -190,7 +189,7 @@ def _zstd_part(body: _Body, size: int, decode: Callable[[bytes], bytes]) -> Iter
         size -= len(data)
         try:
             yield decode(data)
-        except zstandard.ZstdError as error:
+        except CodecError as error:
             raise _damaged("zstd", error) from error
 
 

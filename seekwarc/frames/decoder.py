@@ -5,29 +5,26 @@ from __future__ import annotations
 import threading
 from array import array
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import xxhash
-import zstandard
 
 from seekwarc.errors import ChecksumError, FormatError, LimitError
 from seekwarc.format.buffer import Buffer
 from seekwarc.format.zstd import FrameHeader
+from seekwarc.frames.codec import LIBRARY, PLAIN, CodecError, Decompressor
 from seekwarc.frames.dictionary import Dictionary
 
-__all__ = ["MAX_WINDOW_SIZE", "WINDOW_LIMITS", "CodecError", "FrameDecoder", "content_checksum"]
+__all__ = ["MAX_WINDOW_SIZE", "WINDOW_LIMITS", "FrameDecoder", "content_checksum"]
 
 MAX_WINDOW_SIZE: Final = 128 << 20
 """Largest Window_Size decoded unless the caller raises it; the standard asks for 8 MiB."""
 WINDOW_LIMITS: Final = range(1 << 10, (2 << 30) + 1)
 """What that may be: the codec takes no others."""
 
-TOO_LARGE: Final = "too much memory"
-"""What the codec says of a window beyond the limit it was given."""
 DESCRIPTOR: Final = 4
 """Index of Frame_Header_Descriptor in a frame (RFC 8878, section 3.1.1.1.1)."""
 CHECKSUM_FLAG: Final = 4
-CodecError = zstandard.ZstdError
 
 
 def content_checksum(content: Buffer) -> int:
@@ -69,7 +66,7 @@ class FrameDecoder:
             raise FormatError(f"the frame needs dictionary {header.dictionary_id}, but the file has {found}")
         return dictionary
 
-    def _context(self, header: FrameHeader) -> zstandard.ZstdDecompressor:
+    def _context(self, header: FrameHeader) -> Decompressor:
         if header.has_checksum and not header.dictionary_id:
             # Not loaded for it: a frame that needs the dictionary without naming it fails, as its checksum
             # shows, and is then decoded again.
@@ -77,35 +74,32 @@ class FrameDecoder:
         else:
             dictionary = self._dictionary_for(header)
         key = dictionary.id if dictionary else 0
-        context: zstandard.ZstdDecompressor | None = getattr(self._contexts, "context", None)
+        context: Decompressor | None = getattr(self._contexts, "context", None)
         if context is None or self._contexts.key != key:
-            # Not `_codec`: the first read of a file takes one call less.
-            data = dictionary.codec if dictionary else None
-            context = zstandard.ZstdDecompressor(dict_data=data, max_window_size=self._max_window_size)
+            # Not `_decompressor`: the first read of a file takes one call less.
+            codec = dictionary.codec if dictionary else PLAIN
+            context = codec.decompressor(max_window_size=self._max_window_size)
             self._contexts.context = context
             self._contexts.key = key
         return context
 
     def private(self) -> Callable[[bytes], bytes]:
         """Return a fast decompressor of whole frames for one user, which raises the codec's own errors."""
-        return _codec(self.dictionary).decompress
+        return _decompressor(self.dictionary).decompress
 
     def decode_many(self, data: bytes, places: array[int], sizes: array[int]) -> list[memoryview]:
-        """Decode many whole frames by one call of the codec, which does not hold the interpreter's lock."""
-        codec: zstandard.ZstdDecompressor | None = getattr(self._contexts, "many", None)
-        if codec is None:
-            codec = self._contexts.many = _codec(self.dictionary)
-        segments = zstandard.BufferWithSegments(data, places.tobytes())
-        # Any: the codec's types do not say that what it returns are buffers.
-        found: Any = codec.multi_decompress_to_buffer(segments, decompressed_sizes=sizes.tobytes(), threads=1)
-        return [memoryview(found[number]) for number in range(len(sizes))]
+        """Decode many small whole frames at once; raises the codec's own errors."""
+        context: Decompressor | None = getattr(self._contexts, "many", None)
+        if context is None:
+            context = self._contexts.many = _decompressor(self.dictionary)
+        return LIBRARY.decompress_many(context, data, places, sizes)
 
     def decode(self, frame: Buffer, header: FrameHeader) -> bytes:
         """Decode a whole frame, whose stated size the caller has checked, and verify its checksum, if any."""
         dictionary = self._dictionary
         try:
             content = self._context(header).decompress(frame)
-        except zstandard.ZstdError as error:
+        except CodecError as error:
             if dictionary is None and self._dictionary_helps(header):
                 return self.decode(frame, header)
             raise _damaged(error) from error
@@ -115,29 +109,24 @@ class FrameDecoder:
 
     def decode_into(self, frame: Buffer, header: FrameHeader, out: memoryview, *, whole: bool) -> None:
         """Decode the first `len(out)` content bytes of a frame; its checksum is verified only if `whole`."""
-        filled = 0
+        if header.window_size > self._max_window_size and not (whole and header.content_size is not None):
+            raise self._window_error(header)
         dictionary = self._dictionary
         # Where the end is not reached no checksum can be looked at: the codec need not make one on the way.
         stored = frame if whole or not header.has_checksum else _without_checksum(frame)
         try:
-            with self._context(header).stream_reader(stored) as reader:
-                while filled < len(out):
-                    count = reader.readinto(out[filled:])
-                    if not count:
-                        break
-                    filled += count
-                # A frame that does not state its size is done, and its checksum looked at, only when
-                # the codec says that nothing follows.
-                if whole and header.content_size is None and reader.readinto(bytearray(1)):
-                    raise ChecksumError(f"the frame holds more than {len(out)} bytes")
-        except zstandard.ZstdError as error:
+            # A frame that does not state its size is done, and its checksum looked at, only when the codec
+            # says that nothing follows.
+            beyond = whole and header.content_size is None
+            found = LIBRARY.decompress_into(self._context(header), stored, out, beyond=beyond)
+        except CodecError as error:
             if dictionary is None and self._dictionary_helps(header):
                 return self.decode_into(frame, header, out, whole=whole)
-            if TOO_LARGE in str(error):
-                raise self._window_error(header) from error
             raise _damaged(error) from error
-        if filled < len(out):
-            raise ChecksumError(f"the frame holds {filled} bytes, not {len(out)}")
+        if found > len(out):
+            raise ChecksumError(f"the frame holds more than {len(out)} bytes")
+        if found < len(out):
+            raise ChecksumError(f"the frame holds {found} bytes, not {len(out)}")
         return None
 
     def incremental(self, header: FrameHeader) -> Callable[[bytes], bytes]:
@@ -147,12 +136,12 @@ class FrameDecoder:
         # Loaded even if it is not named: a stream cannot begin again once it has failed.
         dictionary = self._dictionary_for(header)
         # A context of its own: the caller may keep this for long, and use it in another thread.
-        decompressor = _codec(dictionary, max(self._max_window_size, 1 << 10)).decompressobj()
+        decompress = LIBRARY.stream(_decompressor(dictionary, max(self._max_window_size, 1 << 10)))
 
         def decode(piece: bytes) -> bytes:
             try:
-                return decompressor.decompress(piece)
-            except zstandard.ZstdError as error:
+                return decompress(piece)
+            except CodecError as error:
                 raise _damaged(error) from error
 
         return decode
@@ -168,9 +157,8 @@ class FrameDecoder:
         return not header.dictionary_id and self.dictionary is not None
 
 
-def _codec(dictionary: Dictionary | None, max_window_size: int = 0) -> zstandard.ZstdDecompressor:
-    data = dictionary.codec if dictionary else None
-    return zstandard.ZstdDecompressor(dict_data=data, max_window_size=max_window_size)
+def _decompressor(dictionary: Dictionary | None, max_window_size: int = 0) -> Decompressor:
+    return (dictionary.codec if dictionary else PLAIN).decompressor(max_window_size=max_window_size)
 
 
 def _without_checksum(frame: Buffer) -> bytearray:
@@ -180,5 +168,5 @@ def _without_checksum(frame: Buffer) -> bytearray:
     return copy
 
 
-def _damaged(error: zstandard.ZstdError) -> ChecksumError:
-    return ChecksumError(f"the frame is damaged ({str(error).rpartition('error: ')[2]})")
+def _damaged(error: Exception) -> ChecksumError:
+    return ChecksumError(f"the frame is damaged ({str(error).rpartition(': ')[2]})")

@@ -12,8 +12,6 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
-import zstandard
-
 from seekwarc.errors import FormatError, FormatWarning, LimitError, TruncatedError
 from seekwarc.format.words import counted
 from seekwarc.format.zstd import (
@@ -26,6 +24,7 @@ from seekwarc.format.zstd import (
     skippable_frame,
     walk_blocks,
 )
+from seekwarc.frames.codec import LIBRARY, PLAIN, Codec, CodecError
 from seekwarc.frames.scan import Window
 from seekwarc.storage.source import RangeSource
 
@@ -50,6 +49,8 @@ LAST_RANDOM_ID: Final = 2_147_483_647
 """Between these two an ID is to be drawn (section Dictionaries)."""
 COMPRESSION_LEVEL: Final = 19
 MAX_STEP: Final = 1 << 20
+MAX_PIECE: Final = 256
+"""Bytes that the codec is given at a time; it may make 8 MiB of them."""
 MIN_WINDOW: Final = 1 << 10
 CHECKSUM_SIZE: Final = 4
 
@@ -100,14 +101,14 @@ class Dictionary:
         return dictionary_id
 
     @cached_property
-    def codec(self) -> zstandard.ZstdCompressionDict:
-        """The dictionary as the codec takes it."""
-        return zstandard.ZstdCompressionDict(self.data, dict_type=zstandard.DICT_TYPE_FULLDICT)
+    def codec(self) -> Codec:
+        """The codec of frames, with this dictionary."""
+        return LIBRARY.codec(self.data)
 
     @cached_property
     def compressed(self) -> bytes:
         """The dictionary as a Zstandard frame, in the form in which a file may hold it."""
-        return zstandard.ZstdCompressor(level=COMPRESSION_LEVEL, write_checksum=True).compress(self.data)
+        return PLAIN.compressor(COMPRESSION_LEVEL).compress(self.data)
 
     def check(self) -> None:
         """Check that frames can be decompressed with it: its tables may be damaged.
@@ -117,8 +118,8 @@ class Dictionary:
         """
         try:
             # What is made of it here is kept by the codec, and needed for the first frame anyway.
-            zstandard.ZstdDecompressor(dict_data=self.codec)
-        except zstandard.ZstdError as error:
+            self.codec.decompressor()
+        except CodecError as error:
             raise FormatError("the dictionary is damaged") from error
 
     def frame(self, *, compress: bool = True) -> bytes:
@@ -152,20 +153,12 @@ class Dictionary:
             FormatError: The samples are too few or too much alike to train on.
         """
         try:
-            trained = zstandard.train_dictionary(
-                size,
-                list(samples),
-                dict_id=_random_id(),
-                level=level,
-                threads=-1,
-                steps=4,
-            )
-        except zstandard.ZstdError as error:
+            return cls(LIBRARY.train(samples, size, level, _random_id()))
+        except CodecError as error:
             raise FormatError(
                 f"no dictionary could be trained on {len(samples)} samples "
                 f"({error}); take more, or more varied, records"
             ) from error
-        return cls(trained.as_bytes())
 
 
 class StoredDictionary(NamedTuple):
@@ -292,8 +285,8 @@ def _unpack(data: bytes, limit: int) -> tuple[bytes, int]:
             return _unpack_stream(data, header.window_size, limit), header.window_size
         if header.content_size > limit:
             raise _too_large("a dictionary", header.content_size, limit)
-        return zstandard.ZstdDecompressor().decompress(data), header.window_size
-    except zstandard.ZstdError as error:
+        return PLAIN.decompressor().decompress(data), header.window_size
+    except CodecError as error:
         raise FormatError(f"the dictionary cannot be decompressed: {error}") from error
 
 
@@ -302,12 +295,11 @@ def _unpack_stream(data: bytes, window_size: int, limit: int) -> bytes:
     if window_size > max(limit, MAX_DICTIONARY_SIZE):
         raise _too_large("a dictionary's window", window_size, limit)
     found = bytearray()
-    decompressor = zstandard.ZstdDecompressor(max_window_size=max(window_size, MIN_WINDOW))
-    with decompressor.stream_reader(data) as reader:
-        while piece := reader.read(MAX_STEP):
-            found += piece
-            if len(found) > limit:
-                raise _too_large("a dictionary", len(found), limit)
+    decompress = LIBRARY.stream(PLAIN.decompressor(max_window_size=max(window_size, MIN_WINDOW)))
+    for index in range(0, len(data), MAX_PIECE):
+        found += decompress(data[index : index + MAX_PIECE])
+        if len(found) > limit:
+            raise _too_large("a dictionary", len(found), limit)
     return bytes(found)
 
 

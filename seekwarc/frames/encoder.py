@@ -9,10 +9,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final, NamedTuple, Protocol, TypeVar
 
 import xxhash
-import zstandard
 
 from seekwarc.format.buffer import Buffer
 from seekwarc.format.zstd import raw_frames
+from seekwarc.frames.codec import LIBRARY, PLAIN, Compressor
 from seekwarc.frames.dictionary import Dictionary
 
 __all__ = [
@@ -41,7 +41,6 @@ MAX_ADDED: Final = 64
 NOT_WORTH_IT: Final = 0.95
 """A frame that takes more than this share of its content counts as not compressible."""
 
-COMPRESSES_MANY: Final = "multi_compress_to_buffer" in zstandard.backend_features
 MAX_ASIDE: Final = 4
 """Calls beside the jobs that may wait."""
 
@@ -85,32 +84,17 @@ class FrameEncoder:
         self._dictionary = dictionary
         self._contexts = threading.local()
 
-    def _compressor(self, level: int) -> zstandard.ZstdCompressor:
-        codec = None
-        if self._dictionary is not None:
-            # Digested for this level once, not again for each frame.
-            codec = zstandard.ZstdCompressionDict(
-                self._dictionary.data, dict_type=zstandard.DICT_TYPE_FULLDICT
-            )
-            codec.precompute_compress(level=level)
-        return zstandard.ZstdCompressor(
-            level=level, dict_data=codec, write_checksum=True, write_content_size=True, write_dict_id=True
-        )
-
     def _encode_all(self, contents: Sequence[Buffer], level: int) -> list[EncodedFrame]:
-        compressors: dict[int, zstandard.ZstdCompressor] | None = getattr(self._contexts, "by_level", None)
+        compressors: dict[int, Compressor] | None = getattr(self._contexts, "by_level", None)
         if compressors is None:
             compressors = self._contexts.by_level = {}
         compressor = compressors.get(level)
         if compressor is None:
-            compressor = compressors[level] = self._compressor(level)
-        made: Iterable[bytes]
-        if len(contents) > 1 and COMPRESSES_MANY:
-            # One call for all: after each, this thread would wait for the interpreter's lock.
-            frames = compressor.multi_compress_to_buffer([*contents])
-            made = [frames[number].tobytes() for number in range(len(frames))]
-        else:
-            made = map(compressor.compress, contents)
+            codec = self._dictionary.codec if self._dictionary is not None else PLAIN
+            compressor = compressors[level] = codec.compressor(level)
+        made: Iterable[bytes] = map(compressor.compress, contents)
+        if len(contents) > 1:
+            made = LIBRARY.compress_many(compressor, contents)
         # A frame ends in its Content_Checksum.
         return [
             EncodedFrame(data, len(content), int.from_bytes(data[-4:], "little"))

@@ -25,7 +25,7 @@ from seekwarc.format.zstd import (
 )
 from seekwarc.frames.ahead import BatchesAhead, Small, alone_then_ahead
 from seekwarc.frames.batch import frames_ahead
-from seekwarc.frames.decoder import CodecError
+from seekwarc.frames.codec import CodecError
 from seekwarc.frames.pieces import WHOLE_FRAME, end_of_empty_frames, whole_frame
 from seekwarc.frames.scan import Window, frame_start_at
 from seekwarc.frames.verify import MAX_FRAME_CONTENT

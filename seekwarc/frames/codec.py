@@ -1,0 +1,82 @@
+"""What the package asks of a codec of Zstandard frames, and the one that it uses."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, Protocol
+
+from seekwarc.format.buffer import Buffer
+from seekwarc.frames import zstandard_codec
+
+__all__ = ["LIBRARY", "PLAIN", "Codec", "CodecError", "Compressor", "Decompressor"]
+
+
+class Decompressor(Protocol):
+    """Decodes the frames of one thread. What it cannot decode is a `CodecError`."""
+
+    def decompress(self, frame: Buffer, /) -> bytes:
+        """Decode a whole frame that states its size; its checksum is verified."""
+
+
+class Compressor(Protocol):
+    """Makes the frames of one thread: each states its size and the dictionary, and ends in its checksum."""
+
+    def compress(self, content: Buffer, /) -> bytes:
+        """Make a frame."""
+
+
+class Codec(Protocol):
+    """The codec with one dictionary, or with none."""
+
+    @property
+    def decompressor(self) -> Callable[..., Decompressor]:
+        """Makes a decompressor; `max_window_size`, where given, lies in WINDOW_LIMITS."""
+
+    def compressor(self, level: int) -> Compressor:
+        """Return a compressor."""
+
+
+class Library(Protocol):
+    """A module that adapts a codec. What it takes as `Any` it made itself."""
+
+    @property
+    def NAME(self) -> str:  # noqa: N802
+        """The package and its version."""
+
+    @property
+    def CodecError(self) -> type[Exception]:  # noqa: N802
+        """What it raises."""
+
+    def codec(self, dictionary: bytes) -> Codec:
+        """Return the codec with a dictionary; with none if that is empty."""
+
+    def decompress_into(self, decompressor: Any, frame: Buffer, out: memoryview, *, beyond: bool) -> int:  # noqa: ANN401
+        """Decode the first `len(out)` bytes of a frame, and return how many there are.
+
+        Where `out` ends with the content, the checksum is verified if the frame states its size, or `beyond`
+        looks for one byte more, which counts.
+        """
+
+    def decompress_many(
+        self,
+        decompressor: Any,  # noqa: ANN401
+        data: bytes,
+        places: array[int],
+        sizes: array[int],
+    ) -> list[memoryview]:
+        """Decode small whole frames: their offsets and lengths in `data`, and the size that each states."""
+
+    def stream(self, decompressor: Any) -> Callable[[bytes], bytes]:  # noqa: ANN401
+        """Return a function that takes one frame piece by piece and returns what each piece decodes to."""
+
+    def compress_many(self, compressor: Any, contents: Sequence[Buffer]) -> Iterable[bytes]:  # noqa: ANN401
+        """Make a frame of each content."""
+
+    def train(self, samples: Sequence[bytes], size: int, level: int, dictionary_id: int) -> bytes:
+        """Train a dictionary of at most `size` bytes."""
+
+
+LIBRARY: Final[Library] = zstandard_codec
+CodecError: Final = LIBRARY.CodecError
+PLAIN: Final = LIBRARY.codec(b"")
