@@ -14,11 +14,11 @@ the package was installed, or as Python; they do the same.
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, cast, overload
 
 if TYPE_CHECKING:
-    import os
     from typing import BinaryIO
 
     from seekwarc.aio.reading import AsyncCapture as AsyncCapture
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from seekwarc.aio.writer import AsyncWriter as AsyncWriter
     from seekwarc.cdx.index import Capture as Capture
     from seekwarc.cdx.index import Index as Index
+    from seekwarc.cdx.wacz import Page as Page
+    from seekwarc.cdx.wacz import Wacz as Wacz
     from seekwarc.collection.collection import Collection as Collection
     from seekwarc.collection.entry import Entry as Entry
     from seekwarc.collection.parts import JoinedParts as JoinedParts
@@ -111,6 +113,7 @@ _HOMES = {
         "aio.reading": "AsyncCapture AsyncCollection AsyncExtent AsyncIndex AsyncReader AsyncRecord",
         "aio.writer": "AsyncWriter",
         "cdx.index": "Capture Index",
+        "cdx.wacz": "Page Wacz",
         "collection.collection": "Collection",
         "collection.entry": "Entry",
         "collection.parts": "JoinedParts",
@@ -197,10 +200,11 @@ def open(  # noqa: A001
     mode: str = "r",
     **options: Any,
 ) -> Reader | Writer:
-    """Open a WARC file for reading, writing or appending.
+    """Open a WARC file for reading, writing or appending, or a WACZ for reading.
 
     Args:
-        target: A path, a URL or a binary file object; for reading also bytes or a `RangeSource`.
+        target: A path, a URL or a binary file object; for reading also bytes or a `RangeSource`. If it is the
+            name of a WACZ (.wacz), the result is a `Wacz`, which type checkers see if that is called instead.
         mode: "r" returns a `Reader`, "w" a `Writer`, "a" a `Writer` that continues the file.
         **options: Options of that class.
 
@@ -211,6 +215,14 @@ def open(  # noqa: A001
     if mode == "r":
         from seekwarc.read.reader import Reader
 
+        name = os.fspath(target) if isinstance(target, str | os.PathLike) else ""
+        if isinstance(name, str) and ".wacz" in name.lower():
+            from seekwarc.storage.zip_members import is_wacz
+
+            if is_wacz(name):
+                from seekwarc.cdx.wacz import Wacz
+
+                return cast("Reader", Wacz(name, **options))
         return Reader(target, **options)
     if mode in ("w", "a"):
         from seekwarc.write.writer import Writer

@@ -17,6 +17,7 @@ from seekwarc import tools
 from seekwarc.serve.served import ServedRecord
 from tests.support.conformance import make_samples
 from tests.support.repository import MODULES
+from tests.support.waczs import members, wacz
 
 FILM = random.Random(4).randbytes(3 << 20)
 PAGE = b"<p>The same every day.\n" * 1000
@@ -54,6 +55,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for start, stop in ((2_500_000, len(FILM)), (0, 2_000_000)):
             part = {"Content-Range": f"bytes {start}-{stop - 1}/{len(FILM)}", "ETag": '"1"', **VIDEO}
             out.write_response(f"{uri}film.mp4", FILM[start:stop], status=206, http_headers=part)
+    (folder / "crawl.wacz").write_bytes(
+        wacz(members({"crawl.warc.zst": (folder / "crawl.warc.zst").read_bytes()}))
+    )
     make_samples(folder / "samples")
     return folder
 

@@ -24,6 +24,7 @@ from seekwarc.cdx.lines import (
     StoredLines,
 )
 from seekwarc.cdx.nearby import NearbyIndex
+from seekwarc.cdx.wacz_index import index_of
 from seekwarc.cdx.zipnum import ZipNumCluster, is_cluster
 from seekwarc.closing import Closing, Recent
 from seekwarc.collection.entry import Entry
@@ -40,8 +41,9 @@ from seekwarc.read.options import ReaderOptions, ReadOptions
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.storage.fetch import Fetcher
-from seekwarc.storage.opening import open_source
+from seekwarc.storage.opening import open_source, open_stored
 from seekwarc.storage.source import RangeReadable, RangeSource, Stats
+from seekwarc.storage.zip_members import SEPARATOR, is_wacz, open_zip
 
 __all__ = ["Capture", "Index", "IndexTarget", "Match", "folder_of", "located"]
 
@@ -104,8 +106,9 @@ class Index(Closing):
     Args:
         target: The CDXJ file; the index of a cluster (`cluster.idx`, `index.idx`), whose blocks are
             expected in the same folder; or a file of a columnar index, as `seekwarc index --parquet` and
-            Common Crawl make it. A path, URL, `RangeSource`, or seekable binary file object. Several Parquet
-            files are one index: their folder, a pattern of paths, or a list of files.
+            Common Crawl make it; or a WACZ, which has its own. A path, URL, `RangeSource`, or seekable binary
+            file object. Several Parquet files are one index: their folder, a pattern of paths, or a list of
+            files.
         files: Folder or URL that the `filename` of a line is relative to; by default that of the index, of
             several files that of the first.
         max_block_size: Largest block of a cluster to decompress, in bytes.
@@ -146,8 +149,13 @@ class Index(Closing):
             raise ValueError("an index of no files")
         is_folder = isinstance(target, str | os.PathLike) and os.path.isdir(target)
         folder = os.fspath(cast("str", target)) if is_folder else folder_of(targets[0])
-        files = os.fspath(files) if files is not None else folder
         stats = Stats()
+        if isinstance(targets[0], str) and is_wacz(targets[0]):
+            archive = open_zip(targets[0], open_stored(targets[0]))
+            folder, given = (targets[0] + SEPARATOR + it for it in ("indexes", "archive"))
+            files = given if files is None else files
+            targets = [index_of(archive)]
+        files = os.fspath(files) if files is not None else folder
         with ExitStack() as opened:
             sources = []
             for one in targets:
@@ -403,6 +411,8 @@ class Index(Closing):
 def _targets_of(target: IndexTarget | Sequence[IndexTarget]) -> Sequence[IndexTarget]:
     if isinstance(target, list | tuple):
         return target
+    if isinstance(target, str | os.PathLike) and is_wacz(os.fspath(target)):
+        return [os.fspath(target)]
     if not isinstance(target, str | os.PathLike) or os.path.isfile(target) or "://" in os.fspath(target):
         return [cast("IndexTarget", target)]
     from seekwarc.cdx.parts import parts_of
@@ -466,6 +476,6 @@ def located(folder: str | None, name: str, index: str) -> str:
             f"the index names the file {name!r}, which is outside the folder of its files",
             source=index,
         )
-    if folder.startswith(("http://", "https://")):
+    if folder.startswith(("http://", "https://")) and SEPARATOR not in folder:
         name = quote(name)
     return folder.removesuffix("/") + "/" + name

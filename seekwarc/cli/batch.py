@@ -21,6 +21,8 @@ from seekwarc.cli.targets import absolute
 from seekwarc.compiling import override
 from seekwarc.errors import SeekWarcError, SourceError, TargetError, TargetExistsError
 from seekwarc.format.words import counted
+from seekwarc.storage.expand import expand
+from seekwarc.storage.zip_members import is_wacz
 from seekwarc.system import cores, default_threads
 from seekwarc.tools.batch import Pool, jobs_into, run, size_of
 from seekwarc.tools.outcome import Job, Outcome, Status
@@ -160,6 +162,11 @@ def planned_jobs(options: argparse.Namespace, rename: Callable[[str], str]) -> l
         *sources, target = sources
     if not sources:
         raise SeekWarcError("name the new file too, or a folder for new files with --to-dir", source=target)
+    if is_wacz(sources[0]) and len(sources) == 1:
+        if os.path.isdir(target) or target.endswith("/"):
+            options.to_dir = target
+            return jobs_in_new_folder(target, sources, rename)
+        sources = [*expand(sources)]
     if len(sources) > 1:
         raise SeekWarcError(
             f"{len(sources)} files cannot become one: name a folder for the new files with --to-dir"

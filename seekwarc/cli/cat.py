@@ -42,6 +42,7 @@ from seekwarc.read.extent import Extent
 from seekwarc.read.filled import filled_record, gaps_of
 from seekwarc.read.record import Record
 from seekwarc.storage.expand import expand
+from seekwarc.storage.zip_members import is_wacz
 from seekwarc.write.files import write_all
 
 __all__ = ["add_arguments", "run"]
@@ -110,6 +111,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    _use_own_index(options)
     if options.index is not None:
         return _run_with_index(options)
     if options.file is None or options.date is not None or options.closest or options.files is not None:
@@ -142,6 +144,13 @@ def run(options: argparse.Namespace) -> int:
     assert missing is not None
     missing.source = options.file
     raise missing
+
+
+def _use_own_index(options: argparse.Namespace) -> None:
+    """Look a URI up in the index that a WACZ has."""
+    has_other = options.index is not None or options.joined or options.others
+    if not has_other and options.uri is not None and options.file is not None and is_wacz(options.file):
+        options.index, options.file = options.file, None
 
 
 def _run_with_index(options: argparse.Namespace) -> int:

@@ -17,9 +17,10 @@ import shutil
 import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from seekwarc.cdx.wacz import pages_in
 from seekwarc.cli.arguments import add_flag, add_json_argument
 from seekwarc.cli.batch import Printer, add_batch_arguments, run_batch
 from seekwarc.cli.options import add_limit_arguments, add_sidecar_argument, open_options
@@ -35,7 +36,8 @@ from seekwarc.read.options import OpenOptions
 from seekwarc.read.reader import Reader
 from seekwarc.read.selection import Selection
 from seekwarc.storage.expand import expand
-from seekwarc.storage.opening import open_source
+from seekwarc.storage.opening import open_source, open_stored
+from seekwarc.storage.zip_members import is_wacz, open_zip
 from seekwarc.tools.describe import (
     SHADES,
     FileSummary,
@@ -70,6 +72,10 @@ STATUS = {
 }
 
 
+MAX_PAGES = 10
+"""Pages of a WACZ that are printed unless JSON is wanted."""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_record_arguments(parser, required=False, several=True)
     add_flag(parser, "--frames", text="list every frame of the record")
@@ -90,7 +96,10 @@ def run(options: argparse.Namespace) -> int:
         jobs = [Job(name) for name in expand(options.files)]
         given = open_options(options, len(jobs))
         work = _Describing(given, Selection.of(since=options.since, until=options.until))
-        return run_batch(options, jobs, work, Printer(_file_text, _file_json, summary=False))
+        status = run_batch(options, jobs, work, Printer(_file_text, _file_json, summary=False))
+        for name in filter(is_wacz, options.files):
+            _print_pages(name, as_json=options.json)
+        return status
     with ExitStack() as opened:
         archive = opened.enter_context(open_archive(options.files[0], **open_options(options)))
         record, status = wanted_record(archive, options)
@@ -114,6 +123,19 @@ def run(options: argparse.Namespace) -> int:
         if options.frames and table is not None:
             _print_frames(table, record.offset)
     return status
+
+
+def _print_pages(name: str, *, as_json: bool) -> None:
+    """Print the pages that a WACZ lists: all as JSON, or some for people."""
+    archive = open_zip(name, open_stored(name))
+    if as_json:
+        print(json.dumps({"wacz": name, "pages": [asdict(page) for page in pages_in(archive)]}))
+        return
+    count = 0
+    for count, page in enumerate(pages_in(archive), 1):
+        if count <= MAX_PAGES:
+            print(f"{'page':<12} {printable(page.date)} {printable(page.uri)} {printable(page.title)}")
+    print(f"{'pages':<12} {count} of {printable(name)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,9 +58,9 @@ def targets_of(
 
 
 def is_index(fo: object, protocol: str | None) -> bool:
-    """Tell whether a name is that of an index, as it has to be in a chained URL."""
+    """Tell whether a name is that of an index, as it has to be in a chained URL; a WACZ has one."""
     is_ours = isinstance(fo, str | os.PathLike) and protocol in (None, "file", "local")
-    return is_ours and os.fspath(cast("str", fo)).endswith((".cdxj", ".idx"))
+    return is_ours and os.fspath(cast("str", fo)).endswith((".cdxj", ".idx", ".wacz"))
 
 
 def _depth(protocol: str | None, options: Mapping[str, Any]) -> int:

@@ -12,6 +12,7 @@ from seekwarc.errors import FormatError, RangeError, SourceError, SourceNotFound
 from seekwarc.format.seektable import TableTrust, parse_table_choice
 from seekwarc.storage.expand import expand
 from seekwarc.storage.remote_url import SCHEMES, shown_url
+from seekwarc.storage.zip_members import split_name
 
 __all__ = ["Source", "Split", "files_of"]
 
@@ -107,7 +108,7 @@ def files_of(sources: Source | Iterable[Source]) -> list[str | Split]:
     for name in found:
         if isinstance(name, Split):
             continue
-        if "://" not in name and not os.path.exists(name):
+        if "://" not in name and not os.path.exists(name) and split_name(name) is None:
             raise SourceNotFoundError("no such file", source=name)
         if "://" in name and urlsplit(name).scheme.lower() not in SCHEMES:
             raise SourceError(f"not a URL of {', '.join(SCHEMES)}", source=shown_url(name))

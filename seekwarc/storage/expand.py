@@ -12,14 +12,14 @@ from fnmatch import fnmatchcase
 from glob import glob, has_magic
 from typing import Final, TypeVar
 
-from seekwarc.errors import SourceError, SourceNotFoundError
+from seekwarc.errors import SeekWarcError, SourceError, SourceNotFoundError
 from seekwarc.storage.remote_url import SCHEMES, open_store, shown_url
 
 __all__ = ["expand", "refuse_empty", "walk"]
 
 T = TypeVar("T")
 
-_ARCHIVE = re.compile(r"\.((mega)?warc(\.(gz|zstd?))?|arc(\.gz)?)$", re.IGNORECASE)
+_ARCHIVE = re.compile(r"\.((mega)?warc(\.(gz|zstd?))?|arc(\.gz)?|wacz)$", re.IGNORECASE)
 STORES: Final = tuple(f"{scheme}://" for scheme in SCHEMES if not scheme.startswith("http"))
 """URLs whose objects can be listed. In the URL of a web server, `?` begins the query."""
 
@@ -33,9 +33,9 @@ def expand(
     """Yield the given files, those in the given folders, and those that match the given patterns.
 
     In a folder and its subfolders, WARC and ARC files are recognized by name: .warc, .warc.gz, .warc.zst,
-    .arc, .arc.gz. Hidden files are skipped. In a pattern (`crawls/*.warc.zst`), `**` means folders at any
-    depth; a file that has this very name is taken instead. In an object store, a URL that ends with a slash
-    is a folder.
+    .arc, .arc.gz, .wacz. Hidden files are skipped. In a pattern (`crawls/*.warc.zst`), `**` means folders at
+    any depth; a file that has this very name is taken instead. In an object store, a URL that ends with a
+    slash is a folder. A WACZ stands for the WARC files in it: `crawl.wacz!/archive/data.warc.gz`.
 
     Each file comes once unless `repeat`, those of a folder or pattern in path order. A plain name need not
     exist; what is not a name is yielded as it is.
@@ -45,11 +45,32 @@ def expand(
         if not isinstance(target, str | os.PathLike):
             yield target
             continue
-        for file in _files(os.fspath(target), leave_out):
+        for file in _members(_files(os.fspath(target), leave_out)):
             key = file if "://" in file or file == "-" else os.path.abspath(file)
             if repeat or key not in seen:
                 seen.add(key)
                 yield file
+
+
+def _members(files: Iterable[str]) -> Iterator[str]:
+    """Yield files, and instead of each WACZ its WARC files; if it cannot be opened, its own name."""
+    for file in files:
+        if not file.lower().partition("?")[0].endswith(".wacz"):
+            yield file
+            continue
+        from seekwarc.storage.opening import open_stored
+        from seekwarc.storage.zip_members import SEPARATOR, is_wacz, open_zip
+
+        # What opens the names meanwhile shares the directory, which costs requests to read.
+        try:
+            archive = open_zip(file, open_stored(file)) if is_wacz(file) else None
+        except SeekWarcError:
+            archive = None
+        names = archive.members if archive is not None else ()
+        found = [it for it in names if it.startswith("archive/") and not it.endswith("/")]
+        yield from (file + SEPARATOR + it for it in found)
+        if not found:
+            yield file
 
 
 def _files(name: str, leave_out: str | None) -> list[str]:

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 from seekwarc.compiling import override
 from seekwarc.errors import SourceError
 from seekwarc.format.buffer import Buffer
-from seekwarc.storage.opening import as_source
 from seekwarc.storage.plan import Request, plan_requests
-from seekwarc.storage.source import RangeReadable, RangeSource, SmallReads, SourceWrapper, Stats
+from seekwarc.storage.source import RangeReadable, RangeSource, SmallReads, SourceWrapper, Stats, as_source
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -137,7 +136,7 @@ class Fetcher(SourceWrapper):
         else:
             for request in requests:
                 start, stop, _ = request
-                out = None if self._has(start, stop) else room(stop - start)
+                out = None if self.has(start, stop) else room(stop - start)
                 yield request, self.read(start, stop) if out is None else out[: self.read_into(start, out)]
 
     def prefetch(self, wanted: Iterable[tuple[int, int]], *, end: bool = False) -> None:
@@ -151,7 +150,7 @@ class Fetcher(SourceWrapper):
             last = self.submit(self.read_end, TAIL)
         if size is not None:
             ranges = [(start, min(stop, size)) for start, stop in ranges if start < size]
-        ranges = [one for one in ranges if not self._has(*one)]
+        ranges = [one for one in ranges if not self.has(*one)]
         # Reading the gaps would save nothing: the requests are in flight at the same time.
         found = [(request.start, bytes(data)) for request, data in self.fetch(sorted(ranges), gap=0)]
         if last is not None:
@@ -190,7 +189,8 @@ class Fetcher(SourceWrapper):
             self.prefetch(batch)
             yield count
 
-    def _has(self, start: int, stop: int) -> bool:
+    def has(self, start: int, stop: int) -> bool:
+        """Return whether a range is prefetched."""
         return any(begin <= start and stop <= begin + len(data) for begin, data in self._prefetched)
 
     def _side_by_side(self, requests: Iterator[Request]) -> Iterator[tuple[Request, bytes]]:

@@ -7,13 +7,12 @@ import os
 from contextlib import suppress
 from typing import BinaryIO
 
-from seekwarc.errors import SourceError
+from seekwarc.errors import SourceError, UnsupportedError
 from seekwarc.storage.local import BytesSource, LocalFileSource, OpenedFileSource, is_plain_file
-from seekwarc.storage.plan import UNKNOWN
-from seekwarc.storage.source import RangeReadable, RangeSource
+from seekwarc.storage.source import RangeReadable, RangeSource, as_source
 from seekwarc.storage.streams import FileObjectSource, PipeSource
 
-__all__ = ["as_source", "open_source"]
+__all__ = ["open_source", "open_stored"]
 
 
 def open_source(target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadable) -> RangeSource:
@@ -42,6 +41,27 @@ def open_source(target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadabl
 
 
 def _open_name(path: str | os.PathLike[str]) -> RangeSource:
+    name = os.fspath(path)
+    # A name may be of bytes, as `os.listdir` returns them where it is given some.
+    if isinstance(name, str) and ".wacz" in name.lower():
+        from seekwarc.storage.zip_members import is_wacz, open_zip, split_name
+
+        if (parts := split_name(name)) is not None:
+            return open_zip(parts[0], open_stored(parts[0])).open(parts[1])
+        if is_wacz(name):
+            archive = open_zip(name, open_stored(name))
+            named = [it for it in archive.members if it.startswith("archive/")]
+            raise UnsupportedError(
+                f"is a WACZ, not a WARC file; name the one in it that you mean: NAME.wacz!/{named[0]}"
+                if named
+                else "is a WACZ without WARC files: it has nothing in its folder archive/",
+                source=archive.source.name,
+            )
+    return open_stored(path)
+
+
+def open_stored(path: str | os.PathLike[str]) -> RangeSource:
+    """Return the source for a path or URL as it is stored, a WACZ too."""
     if isinstance(path, str) and "://" in path:
         from seekwarc.storage.remote import RemoteSource
 
@@ -59,27 +79,3 @@ def _open_file(file: BinaryIO) -> RangeSource:
         with suppress(OSError):
             return OpenedFileSource(file)
     return FileObjectSource(file) if file.seekable() else PipeSource(file)
-
-
-def as_source(target: RangeReadable) -> RangeSource:
-    """Return a source as it is, and any other object with the defaults of a source."""
-    return target if isinstance(target, RangeSource) else _Adapted(target)
-
-
-class _Adapted(RangeSource):
-    """An object of another class that has the members of a source, and perhaps a policy."""
-
-    def __init__(self, target: RangeReadable) -> None:
-        self._target = target
-        self.name = target.name
-        self.policy = getattr(target, "policy", UNKNOWN)
-
-    @property
-    def size(self) -> int | None:  # type: ignore[override]  # the object may find out on first use
-        return self._target.size
-
-    def read(self, start: int, stop: int) -> bytes:
-        return self._target.read(start, stop)
-
-    def close(self) -> None:
-        self._target.close()

@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 from seekwarc.compiling import override
 from seekwarc.storage.plan import UNKNOWN, ReadPolicy
 
-__all__ = ["RangeReadable", "RangeSource", "SmallReads", "SourceWrapper", "Stats", "read_fully"]
+__all__ = ["RangeReadable", "RangeSource", "SmallReads", "SourceWrapper", "Stats", "as_source", "read_fully"]
 
 
 class SmallReads(NamedTuple):
@@ -148,6 +148,31 @@ class RangeSource(ABC):
     def small_reads(self) -> SmallReads:
         """Return the fastest function for very many small reads in a row."""
         return SmallReads(lambda size, start: self.read(start, start + size), None)
+
+
+def as_source(target: RangeReadable) -> RangeSource:
+    """Return a source as it is, and any other object with the defaults of a source."""
+    return target if isinstance(target, RangeSource) else _Adapted(target)
+
+
+class _Adapted(RangeSource):
+    """An object of another class that has the members of a source, and perhaps a policy."""
+
+    def __init__(self, target: RangeReadable) -> None:
+        self._target = target
+        self.name = target.name
+        self.policy = getattr(target, "policy", UNKNOWN)
+
+    @property
+    @override
+    def size(self) -> int | None:  # type: ignore[override]  # the object may find out on first use
+        return self._target.size
+
+    def read(self, start: int, stop: int) -> bytes:
+        return self._target.read(start, stop)
+
+    def close(self) -> None:
+        self._target.close()
 
 
 class SourceWrapper(RangeSource):

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from seekwarc.errors import TargetError
 from seekwarc.storage.expand import expand
+from seekwarc.storage.zip_members import SEPARATOR
 from seekwarc.tools.outcome import Job, Outcome, Status
 from seekwarc.tools.parts import MIN_SIZE
 from seekwarc.tools.progress import Progress, counting
@@ -31,6 +32,8 @@ def _is_same(path: str, other: str) -> bool:
 
 def base_name(source: str) -> str:
     """Return the last name of a path or URL."""
+    if SEPARATOR in source:
+        return source.rpartition("/")[2]
     if "://" in source:
         return unquote(urlsplit(source).path.rpartition("/")[2])
     return os.path.basename(source)

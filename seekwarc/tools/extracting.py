@@ -33,6 +33,7 @@ from seekwarc.read.record import Record
 from seekwarc.read.selection import Conditions, Selection, http_media_type
 from seekwarc.storage.expand import expand
 from seekwarc.storage.source import RangeSource
+from seekwarc.storage.zip_members import split_name
 from seekwarc.system import replace
 from seekwarc.tools.names import NamesInUse, name_of
 from seekwarc.tools.outcome import Failure, Job, Outcome, Status
@@ -259,7 +260,8 @@ class Extractor(Closing):
 
     def _indexed(self) -> Collection:
         """Open all files together, and index their records. Damage is reported elsewhere."""
-        names = [it for it in self.files if it != "-" and ("://" in it or os.path.isfile(it))]
+        named = [it for it in self.files if it != "-"]
+        names = [it for it in named if "://" in it or split_name(it) or os.path.isfile(it)]
         index = MemoryIndex()
         collection = Collection(names, index=index, on_error="skip", **self._limits)
         with warnings.catch_warnings():

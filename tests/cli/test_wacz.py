@@ -1,0 +1,59 @@
+"""Verbs that are given a WACZ."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from seekwarc.cli import main
+from tests.support.waczs import FILM, FILM_BYTES, HOME, members, wacz, warc
+
+
+@pytest.fixture
+def crawl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("x.wacz").write_bytes(wacz(members({"a.warc.gz": warc("a.warc.gz"), "b.warc": warc("b.warc")})))
+    return "x.wacz"
+
+
+def test_verbs_take_the_files_of_a_wacz(crawl: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", crawl]) == 0
+    assert main(["ls", crawl, "--type", "response"]) == 0
+    assert capfd.readouterr().out.count(FILM) == 2
+    assert main(["index", crawl, "-o", "x.cdxj"]) == 0
+    assert len(Path("x.cdxj").read_text().splitlines()) == 6
+    assert main(["extract", crawl, "-o", "out"]) == 0
+    assert Path("out", "example.org_film.mp4").read_bytes() == FILM_BYTES
+    assert main(["lookup", crawl, HOME]) == 0
+    assert capfd.readouterr().out.count("a.warc.gz  http://example.org/\n") == 2
+
+
+def test_info_lists_the_pages(crawl: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", crawl]) == 0
+    assert "page         2026-11-17T06:00:00Z http://example.org/ Home\n" in capfd.readouterr().out
+    assert main(["info", "--json", crawl]) == 0
+    last = json.loads(capfd.readouterr().out.splitlines()[-1])
+    assert [page["uri"] for page in last["pages"]] == [HOME]
+
+
+def test_cat_uses_the_index(crawl: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert main(["cat", crawl, "--uri", FILM, "--range", "100:200"]) == 0
+    assert capfdbinary.readouterr().out == FILM_BYTES[100:200]
+    assert main(["cat", crawl, "--uri", HOME, "--date", "2026-11-17"]) == 0
+    assert main(["cat", crawl, "--uri", FILM, "--joined", "--range", ":9"]) == 0
+    assert main(["cat", crawl, "--uri", "http://example.org/missing"]) == 1
+
+
+@pytest.mark.parametrize("way", [["-o", "new/"], ["--to-dir", "new"]])
+def test_convert_unpacks_it_into_a_folder(crawl: str, way: list[str]) -> None:
+    assert main(["convert", crawl, *way]) == 0
+    assert {path.name for path in Path("new").iterdir()} == {"a.warc.zst", "b.warc.zst"}
+
+
+def test_convert_takes_a_wacz_of_one_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path, new = tmp_path / "x.wacz", tmp_path / "new.warc"
+    path.write_bytes(wacz(members()))
+    assert main(["convert", str(path), str(new)]) == 0
+    assert FILM_BYTES in new.read_bytes()
