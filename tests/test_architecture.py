@@ -82,6 +82,8 @@ NO_TESTS_OF_THEIR_OWN = {
     "seekwarc.format.header_fields": "tested by tests/format/test_warc.py and test_http.py",
     "seekwarc.storage": "a docstring",
     "seekwarc.frames": "a docstring",
+    "seekwarc.frames.codec": "tested by tests/frames/test_decoder.py, test_encoder.py and test_dictionary.py",
+    "seekwarc.frames.zstandard_codec": "tested by the same",
     "seekwarc.frames.verify": "tested by tests/frames/test_run.py",
     "seekwarc.read": "a docstring",
     "seekwarc.collection": "a docstring",
