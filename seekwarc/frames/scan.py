@@ -370,8 +370,11 @@ class _Peeks:
         # Small frames and blocks lie close together: of these more are read at a time.
         near = index <= len(self._data) + PEEK
         self._step = min(self._step * 2, MAX_PEEK) if near else PEEK
+        return self._look(position, self._step), 0
+
+    def _look(self, position: int, size: int) -> bytes:
         try:
-            self._data = data = self._read(self._step, position)
+            self._data = data = self._read(size, position)
         except OSError as error:
             raise SourceError(
                 f"cannot be read: {error}", source=self._source.name, offset=position
@@ -379,7 +382,7 @@ class _Peeks:
         self._reads += 1
         self._fetched += len(data)
         self._base = position
-        return data, 0
+        return data
 
     def blocks_end(self, position: int, headers: array[int] | None = None) -> int:
         """Return the offset after the last block of the frame whose first block is at `position`."""
@@ -391,7 +394,7 @@ class _Peeks:
                 while data.startswith(FULL_BLOCK, index):
                     headers.append(FULL_BLOCK_HEADER)
                     position += BLOCK_HEADER_SIZE + MAX_BLOCK_SIZE
-                    data, index = self.at(position, BLOCK_HEADER_SIZE)
+                    data, index = self._look(position, PEEK), 0
                 if len(headers) > MAX_BLOCKS:
                     headers = None
             if len(data) - index < BLOCK_HEADER_SIZE:

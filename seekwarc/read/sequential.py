@@ -139,9 +139,10 @@ class StreamBody(RecordBody):
         if self.blocks is not None:
             # What is read in order is decompressed, so that at its end the frame's checksum is compared.
             found = None if verify and is_next else self.blocks.find(start, stop)
-            if found is not None and not found.is_there():
-                found = self.blocks = None
-            return found
+            if found is None or found.is_there():
+                return found
+            # Its blocks are others than the record's size says.
+            self.blocks = None
         # What an iteration decompresses anyway, and the head of a record, which was read with its header.
         is_free = stream is not None and (self._is_passed or (stop <= SHORT_READ and not self.is_in_frames))
         return None if is_free and is_next else self._spans()

@@ -248,22 +248,21 @@ class ZstdBody(RecordBody):
     def _in_blocks(self, frame: FrameHeader, size: int, problem: str | None) -> _Found:
         """Find the blocks of a record that is one large frame."""
         file, stream, known = self.file, self._stream(), None
+        is_named = isinstance(self._choice, SidecarReference) or not isinstance(file.options.sidecar, bool)
         if isinstance(self._choice, SidecarReference):
             stream.choice = self._choice
-        is_listed = stream.table_status is TableStatus.SIDECAR
         is_far = file.source.policy.is_far
         headers = array("I")
-        if is_far and not is_listed:
+        if is_far and (self._length or frame.content_size):
             # A request for each block would take longer than reading all of them.
             # The first one is at hand, and tells a film from text.
             place = self.offset + frame.size
             first = file.source.read(place, place + BLOCK_HEADER_SIZE)
-            if self._length or frame.content_size:
-                least, most = self._length or 0, self._length or (file.source.size or 0) - self.offset
-                headers = raw_block_headers(
-                    frame, size, range(least, most + 1), int.from_bytes(first, "little")
-                )
-        elif not is_far and (file.strict or not is_listed or self._length is None):
+            least, most = self._length or 0, self._length or (file.source.size or 0) - self.offset
+            headers = raw_block_headers(frame, size, range(least, most + 1), int.from_bytes(first, "little"))
+        # Where blocks are known, to look for a sidecar would cost more than a range does.
+        is_listed = (is_named or not headers) and stream.table_status is TableStatus.SIDECAR
+        if not is_far and (file.strict or not is_listed or self._length is None):
             # Without a known length, they tell where the record ends.
             try:
                 headers, end = scan_blocks(file.source, self.offset, frame)

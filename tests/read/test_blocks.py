@@ -244,7 +244,7 @@ def test_a_frame_that_holds_other_content_than_it_says_is_read_as_a_decoder_woul
 
 def test_over_http_an_opened_film_takes_a_request_a_range() -> None:
     put = made().records[1]
-    with RangeServer(made().bytes()) as server, seekwarc.open(server.url, sidecar=False) as archive:
+    with RangeServer(made().bytes()) as server, seekwarc.open(server.url) as archive:
         record = archive.record_at(put.offset, put.length)
         opened = len(server.asked), sum(asked.sent for asked in server.asked)
         assert opened[0] <= 3
@@ -259,7 +259,7 @@ def test_over_http_an_opened_film_takes_a_request_a_range() -> None:
 @pytest.mark.parametrize("fault", [first(1, dropped(5000)), first(1, status(503))])
 def test_over_http_a_request_that_fails_is_made_again(fault: Fault) -> None:
     put = made().records[1]
-    with RangeServer(made().bytes()) as server, seekwarc.open(server.url, sidecar=False) as archive:
+    with RangeServer(made().bytes()) as server, seekwarc.open(server.url) as archive:
         record = archive.record_at(put.offset, put.length)
         server.forget()
         server.fault = fault
@@ -269,7 +269,7 @@ def test_over_http_a_request_that_fails_is_made_again(fault: Fault) -> None:
 
 def test_over_http_a_film_that_is_replaced_is_not_mixed_with_the_other() -> None:
     put = made().records[1]
-    with RangeServer(made().bytes()) as server, seekwarc.open(server.url, sidecar=False) as archive:
+    with RangeServer(made().bytes()) as server, seekwarc.open(server.url) as archive:
         record = archive.record_at(put.offset, put.length)
         server.content = Content(bytes(len(made().bytes())), etag='"second"')
         with pytest.raises(SourceChangedError):

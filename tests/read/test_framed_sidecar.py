@@ -15,9 +15,11 @@ from seekwarc import TableStatus, tools
 from seekwarc.errors import ChecksumError, FormatWarning
 from seekwarc.format.sidecar import SidecarRecord, Span
 from seekwarc.read.filled import filled_record
-from tests.support.framed import SPACING, Film, film
+from tests.support.foreign import CRLF2, warc_header
+from tests.support.framed import SPACING, Film, FrameMaker, film
 from tests.support.rangeserver import Content, RangeServer
 from tests.support.sidecars import sidecar_of
+from tests.support.writing import noise
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["streamed", "sized"])
@@ -171,6 +173,23 @@ def test_a_remote_film_takes_a_request_a_range(made: tuple[Film, bytes]) -> None
             server.forget()
             assert record.body.read(30_000_000, 30_000_100) == it.content[30_000_000:30_000_100]
             assert len(server.asked) <= 1
+
+
+@pytest.mark.needs("module:obstore")
+def test_afar_a_film_of_known_blocks_has_its_sidecar_only_by_name() -> None:
+    maker, size = FrameMaker(), 33 << 20
+    maker.raw(warc_header(size, 1) + noise(size) + CRLF2)
+    frame = maker.build(content_size=True)
+    it = Film(frame, 0, len(frame), bytes(maker.content), [])
+    for is_named in (False, True):
+        with Served(it.data) as server:
+            server.beside = it.sidecar(4 << 20)
+            with seekwarc.open(server.url, sidecar=f"{server.url}.seek" if is_named else True) as reader:
+                body = reader.record_at(0).body
+                assert body.read(30_000_000, 30_000_100) == it.content[30_000_000:30_000_100]
+                assert body.table_status is (TableStatus.SIDECAR if is_named else TableStatus.BLOCKS)
+                assert body.plan(30_000_000, 30_000_100).is_verified == is_named
+            assert any(one.target.endswith(".seek") for one in server.asked) == is_named
 
 
 def test_what_the_tool_makes_is_found(path: Path, made: tuple[Film, bytes], tmp_path: Path) -> None:
