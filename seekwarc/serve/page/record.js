@@ -89,6 +89,7 @@ export class RecordPane {
     this.view = Array.from(crypto.getRandomValues(new Uint8Array(12)), (value) => value.toString(36)).join("").slice(0, 20);
     this.root.setAttribute("aria-busy", "true");
     try {
+      this.summary ??= await json("api/summary");
       const record = await json(`${recordUrl(id)}?view=${this.view}`);
       if (id !== this.id) return;
       this.record = record;
@@ -144,7 +145,7 @@ export class RecordPane {
     this.cost = new Cost(this.view, record.length, (cost) => this.frames?.light(cost));
     this.root.replaceChildren(
       el("div", { class: "record-head" }, this.back(), this.title(), ...this.notes()),
-      el("div", { class: "tab-bar" }, this.tabs, this.copy(), this.save()),
+      el("div", { class: "tab-bar" }, this.tabs, this.replay(), this.copy(), this.save()),
       this.panel,
       el("footer", { class: "foot", "aria-label": "Frames and cost" }, this.frames.element, this.cost.element),
     );
@@ -207,6 +208,15 @@ export class RecordPane {
     return el("a", { href: `#${new URLSearchParams({ r: reference.id })}`, onclick: (event) => { event.preventDefault(); this.changed({ r: reference.id }); } }, text);
   }
 
+  /** A link to the page as it was, on the origin where the server replays pages, if it does. */
+  replay() {
+    const { record } = this;
+    const { replay } = this.summary;
+    if (!replay || !record.address || !HTML.test(record.mime ?? "") || !/^https?:/i.test(record.uri)) return null;
+    const href = `${replay}web/${record.date.replace(/\D/g, "").slice(0, 14)}/${record.uri}`;
+    return el("a", { class: "save", href, target: "_blank", rel: "noopener" }, "Replay");
+  }
+
   copy() {
     const { record } = this;
     if (!record.address || !record.payload_size) return null;
@@ -260,6 +270,7 @@ export class RecordPane {
     this.panel.setAttribute("aria-labelledby", `tab-${name}`);
     this.current = VIEWS[name][1]({
       record: this.record,
+      replay: this.replay(),
       view: this.view,
       touch: () => this.cost?.touch(),
       at: Number(state.at) || 0,

@@ -58,17 +58,25 @@ function target(address) {
 
 /** What a user typed, as an address; null if it is none. */
 function typed(text) {
-  const scheme = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? "" : "http://";
-  return text && URL.canParse(scheme + text) ? new URL(scheme + text).href : null;
+  const address = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
+  // Chromium has hosts with blanks.
+  return URL.canParse(address) && !new URL(address).hostname.includes("%") ? new URL(address).href : null;
 }
 
-/** Show the capture of `wanted` that is nearest to `date`. */
-function open(date, wanted) {
+/** Show the capture of `wanted` that is nearest to `date`, once the worker is ready for it. */
+async function open(date, wanted) {
   frame.hidden = false;
   $("start").hidden = true;
   busy(true);
-  frame.src = `/web/${date}mp_/${wanted}`;
   told(wanted, date);
+  try {
+    await ready;
+    frame.src = `/web/${date}mp_/${wanted}`;
+  } catch (error) {
+    busy(false);
+    listing.abort();
+    say(error.message, { isBad: true });
+  }
 }
 
 /** Show in the bar what the frame holds. */
@@ -267,17 +275,11 @@ async function start() {
   await added;
 }
 
-const wanted = target(location.pathname + location.search + location.hash);
-if (wanted) {
-  busy(true);
-  told(wanted.url, wanted.ts);
-  start().then(() => open(ts, url), (error) => {
-    busy(false);
-    listing.abort();
-    say(error.message, { isBad: true });
-  });
-} else {
+const ready = start();
+const named = target(location.pathname + location.search + location.hash);
+if (named) open(named.ts, named.url);
+else {
   $("start").hidden = false;
   $("url").focus();
-  start().catch((error) => say(error.message, { isBad: true }));
+  ready.catch((error) => say(error.message, { isBad: true }));
 }

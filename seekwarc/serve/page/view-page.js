@@ -8,13 +8,13 @@ const EXTENTS = {
   damaged: "Only the part before the damage is shown.",
 };
 
-export function pageView({ record, view, touch }) {
+export function pageView({ record, replay, view, touch }) {
   const how = el("button", { type: "button", class: "link", "aria-haspopup": "dialog" }, "How to replay it with pywb");
   how.addEventListener("click", () => document.getElementById("replay").showModal());
   const told = el("span", {});
   const note = el("p", { class: "notice", role: "note" },
     el("strong", {}, "Not a replay. "),
-    "The page’s own markup alone: nothing in it runs, nothing else is loaded, links lead nowhere. ", told, how);
+    "The page’s own markup alone: nothing in it runs, nothing else is loaded, links lead nowhere. ", told, replay ?? how);
   const trouble = el("p", { class: "notice bad", role: "alert", hidden: true });
   const room = el("div", { class: "page-room" });
   const abort = new AbortController();
