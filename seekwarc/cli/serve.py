@@ -4,8 +4,12 @@ Prints the address to open, and the form of addresses for players: /payload?uri=
 url`). `--host 0.0.0.0` gives other computers access: there are no passwords, so everyone who can reach the
 port can read everything in the archives. Ctrl-C stops the server.
 
+With --replay, archived pages are shown as they were: they run in the browser, on an address of their own,
+which has no access to anything else. That takes a service worker, wabac.js: `npm pack @webrecorder/wabac`.
+
 seekwarc serve crawl.warc.zst
 seekwarc serve --port 8080 --open crawls/
+seekwarc serve --replay webrecorder-wabac-2.27.3.tgz crawl.warc.zst
 """
 
 from __future__ import annotations
@@ -33,6 +37,8 @@ from seekwarc.format.words import counted
 from seekwarc.storage.expand import expand
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
     from seekwarc.serve.library import Library
 
 __all__ = ["DEFAULT_HOST", "DEFAULT_PORT", "PORT", "add_arguments", "run", "web_address"]
@@ -71,6 +77,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="HOST",
         help="name under which browsers reach this server through a proxy (may be repeated)",
     )
+    parser.add_argument(
+        "--replay",
+        metavar="WORKER",
+        help="replay pages on another port by wabac.js: its npm package (.tgz), the folder of it, or sw.js",
+    )
     add_flag(parser, "--open", text="open the page in your browser")
     add_sidecar_argument(parser)
     add_limit_arguments(parser)
@@ -82,28 +93,53 @@ def run(options: argparse.Namespace) -> int:
         raise SeekWarcError(f"`seekwarc serve` needs {' and '.join(missing)}: pip install 'seekwarc[serve]'")
     from seekwarc.serve.app import LOCAL_HOSTS, application
     from seekwarc.serve.library import Library
-    from seekwarc.serve.server import Server
+    from seekwarc.serve.replay import REPLAY_HOSTS, replay_application
+    from seekwarc.serve.replay_worker import read_worker
+    from seekwarc.serve.server import Server, by_port
 
     logging.basicConfig(format="seekwarc: %(message)s")
     if hasattr(signal, "SIGHUP"):
         # The terminal was closed: end as on SIGTERM.
         signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
+    worker = read_worker(options.replay) if options.replay is not None else None
     files = [*expand(options.files)]
     check_sidecar(options, len(files))
     # Ctrl-C is the normal way to end it.
     with (
         contextlib.suppress(KeyboardInterrupt),
         Library(files, sidecar=options.sidecar or True, **limit_options(options)) as library,
-        _listen(options) as listener,
+        contextlib.ExitStack() as opened,
     ):
-        server = Server(application(library, hosts=_hosts(options, LOCAL_HOSTS)), listener)
+        listeners = [opened.enter_context(_listen(options, options.port or DEFAULT_PORT))]
+        port = listeners[0].getsockname()[1]
+        replay = None
+        if worker is not None:
+            _check_is_secure(options, listeners[0])
+            listeners.append(opened.enter_context(_listen(options, port + 1)))
+            replay_port = listeners[1].getsockname()[1]
+            replay = web_address(REPLAY_HOSTS[0], replay_port)
+        app: ASGIApp = application(library, hosts=_hosts(options, LOCAL_HOSTS), replay=replay)
+        if worker is not None:
+            pages = replay_application(library, worker, hosts=_hosts(options, REPLAY_HOSTS))
+            app = by_port({port: app, replay_port: pages})
+        server = Server(app, *listeners)
         library.start_reading()
-        _announce(options, library, listener)
+        _announce(options, library, listeners[0], replay)
         server.run()
     return 0
 
 
-def _announce(options: argparse.Namespace, library: Library, listener: socket.socket) -> None:
+def _check_is_secure(options: argparse.Namespace, listener: socket.socket) -> None:
+    if not options.name and not ipaddress.ip_address(listener.getsockname()[0]).is_loopback:
+        raise SeekWarcError(
+            f"--replay at {options.host}: browsers run service workers only on this computer, or by https; "
+            "leave out --host, or put a proxy with https before it and give the proxy's names with --name"
+        )
+
+
+def _announce(
+    options: argparse.Namespace, library: Library, listener: socket.socket, replay: str | None
+) -> None:
     host, port = listener.getsockname()[:2]
     address = web_address(host, port)
     files = counted(len(library.files), "file") if len(library.files) > 1 else library.files[0].name
@@ -114,6 +150,8 @@ def _announce(options: argparse.Namespace, library: Library, listener: socket.so
         f"`seekwarc url FILE --uri URI{elsewhere}` prints the address of a capture",
         flush=True,
     )
+    if replay is not None:
+        print(f"archived pages are replayed at {replay}", flush=True)
     if not ipaddress.ip_address(host).is_loopback:
         say(f"warning: everyone who can reach port {port} can read all of it: there are no passwords")
     if options.open:
@@ -129,8 +167,9 @@ def _hosts(options: argparse.Namespace, local: Sequence[str]) -> list[str]:
     return [*local, options.host, f"[{options.host}]", *options.name]
 
 
-def _listen(options: argparse.Namespace) -> socket.socket:
-    ports = range(DEFAULT_PORT, DEFAULT_PORT + PORTS_TRIED) if options.port is None else (options.port,)
+def _listen(options: argparse.Namespace, first: int) -> socket.socket:
+    """Listen on the first free port, on that one if --port is given, or on any if that is 0."""
+    ports = range(first, first + PORTS_TRIED) if options.port is None else (first if options.port else 0,)
     problem = None
     for port in ports:
         try:

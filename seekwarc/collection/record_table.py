@@ -126,8 +126,8 @@ class RecordTable:
 
     A shared table is kept in a file with several connections, and searched without indexes until `finish` is
     called; a private table makes them at the first look-up. `text` converts all text before it is kept or
-    looked for. `keys` are functions of a URI by which captures can be looked up, by name, and `fill` makes
-    the entries when they are first needed: both are for private tables.
+    looked for. `keys` are functions of a URI by which captures can be looked up, by name: the index of a key
+    is made when it is first needed. `fill` makes the entries of a private table when they are first needed.
     """
 
     def __init__(
@@ -148,6 +148,8 @@ class RecordTable:
         self._looked_up: Recent[tuple[object, ...], Sequence[int]] = Recent(MAX_LOOK_UPS)
         self._known: dict[int, Entry] = {}
         """Entries by their numbers. Replaced, never changed, so that readers need no lock."""
+        self._keyed: set[str] = set()
+        """Keys that have an index."""
         self.rows = 0
         """Number of rows."""
         self.types: Counter[str] = Counter()
@@ -171,7 +173,8 @@ class RecordTable:
             if shared:
                 self._writer.script("CREATE INDEX by_offset ON records (offset)")
             for name, function in (keys or {}).items():
-                self._writer.define(name, partial(_key, function))
+                for connection in connections:
+                    connection.define(name, partial(_key, function))
             self._close = weakref.finalize(self, opened.pop_all().close)
 
     def close(self) -> None:
@@ -383,7 +386,11 @@ class RecordTable:
     def _indexed(self, key: str) -> str:
         """Return the expression of a key, after an index of it was made."""
         self._prepare()
-        self._writer.script(f"CREATE INDEX IF NOT EXISTS by_{key} ON records ({key}(uri)) WHERE {IS_CAPTURE}")
+        if key not in self._keyed:
+            self._writer.script(
+                f"CREATE INDEX IF NOT EXISTS by_{key} ON records ({key}(uri)) WHERE {IS_CAPTURE}"
+            )
+            self._keyed.add(key)
         return f"{key}(uri)"
 
     def _row(self, entry: Entry) -> list[Any]:

@@ -56,10 +56,10 @@ CLIENT_IS_GONE: Final = 499
 _HEADERS: Final = {**dict(SAFE), "cache-control": "no-store", "content-type": "application/json"}
 
 
-def api_routes(library: Library) -> list[Route]:
+def api_routes(library: Library, replay: str | None = None) -> list[Route]:
     """Return the routes to mount at /api."""
     views = Views()
-    api = _Api(library, views)
+    api = _Api(library, views, replay)
     workers = Workers(THREADS)
 
     def answer(function: Callable[[Request], dict[str, Any]]) -> Callable[[Request], Any]:
@@ -97,8 +97,9 @@ def _endpoint(function: Callable[[Request], Response], workers: Workers) -> Call
 
 
 class _Api:
-    def __init__(self, library: Library, views: Views) -> None:
+    def __init__(self, library: Library, views: Views, replay: str | None) -> None:
         self._library = library
+        self._replay = replay
         self._views = views
 
     def summary(self, _: Request) -> dict[str, Any]:
@@ -109,6 +110,7 @@ class _Api:
             "files": [asdict(state) for state in self._library.files],
             "types": dict(catalogue.types.most_common(MAX_COMMON)),
             "mimes": dict(catalogue.mimes.most_common(MAX_COMMON)),
+            "replay": self._replay,
         }
 
     def records(self, request: Request) -> dict[str, Any]:

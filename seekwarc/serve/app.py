@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Final
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Mount, Route
 
 from seekwarc.serve.api import api_routes
@@ -20,6 +16,7 @@ from seekwarc.serve.error_handlers import HANDLERS
 from seekwarc.serve.headers import SAFE
 from seekwarc.serve.library import Library
 from seekwarc.serve.payload import capture_routes
+from seekwarc.serve.static import static
 
 __all__ = ["LOCAL_HOSTS", "application"]
 
@@ -31,48 +28,27 @@ PAGE_POLICY: Final = (
     "connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'"
 )
-MEDIA_TYPES: Final = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
-}
 
 
-def application(library: Library, *, hosts: Sequence[str] = LOCAL_HOSTS) -> Starlette:
+def application(
+    library: Library, *, hosts: Sequence[str] = LOCAL_HOSTS, replay: str | None = None
+) -> Starlette:
     """Make the ASGI application for a library, which the caller closes.
 
     A request for a name that is not in `hosts` is refused ("*" allows all): a page elsewhere could point its
-    own name at this server to read the answers (DNS rebinding).
+    own name at this server to read the answers (DNS rebinding). `replay` is the address at which pages of
+    this library are replayed, if they are.
     """
     routes = [
-        Mount("/api", routes=api_routes(library)),
+        Mount("/api", routes=api_routes(library, replay)),
         *capture_routes(library.capture, known=library.known_capture),
     ]
+    fields = {**dict(SAFE), "content-security-policy": PAGE_POLICY}
     for file in sorted(files("seekwarc.serve").joinpath("page").iterdir(), key=lambda file: file.name):
-        media_type = MEDIA_TYPES.get(os.path.splitext(file.name)[1])
-        if media_type is not None:
-            page = _static(file.read_bytes(), media_type)
+        if not file.name.startswith("replay"):
+            page = static(file.read_bytes(), file.name, fields)
             routes.append(Route(f"/{file.name}", page))
             if file.name == "index.html":
                 routes.append(Route("/", page))
     middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)]
     return Starlette(routes=routes, middleware=middleware, exception_handlers=HANDLERS)
-
-
-def _static(content: bytes, media_type: str) -> Callable[[Request], Response]:
-    etag = f'"{hashlib.sha256(content).hexdigest()[:16]}"'
-    headers = {
-        **dict(SAFE),
-        "content-security-policy": PAGE_POLICY,
-        "content-type": media_type,
-        "cache-control": "no-cache",
-        "etag": etag,
-    }
-
-    def endpoint(request: Request) -> Response:
-        if request.headers.get("if-none-match") == etag:
-            return Response(status_code=304, headers=headers)
-        return Response(content, headers=headers)
-
-    return endpoint

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 from urllib.parse import urlsplit
 
 from seekwarc.collection.entry import Entry, entry_of_line
 from seekwarc.errors import FormatError, LimitError
 from seekwarc.format.cdxj import MAX_LINE_SIZE, CdxjLine
+from seekwarc.format.post import with_query
 from seekwarc.storage.source import RangeSource
 
 __all__ = ["file_names", "index_entries", "is_index"]
@@ -34,7 +36,12 @@ def file_names(index: RangeSource) -> list[str]:
 def index_entries(index: RangeSource, names: Mapping[str, str]) -> Iterator[tuple[int, Entry]]:
     """Yield an entry for each line of an index, each with the position at which the next line begins."""
     for end, line in _lines(index):
-        yield end, entry_of_line(line, names[line.filename])
+        entry = entry_of_line(line, names[line.filename])
+        method = line.fields.get("method")
+        if method is not None and entry.uri is not None:
+            # The answer to what was posted is not one to GET of the same URI.
+            entry = replace(entry, uri=with_query(entry.uri, method, line.fields.get("requestBody", "")))
+        yield end, entry
 
 
 def _lines(index: RangeSource) -> Iterator[tuple[int, CdxjLine]]:

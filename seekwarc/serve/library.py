@@ -37,6 +37,7 @@ from seekwarc.errors import (
 )
 from seekwarc.format.cdxj import timestamp_of
 from seekwarc.format.dates import WarcDate
+from seekwarc.format.surt import surt
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
@@ -49,8 +50,10 @@ from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeReadable, RangeSource, Stats
 from seekwarc.storage.stopping import stoppable
 
-__all__ = ["FileState", "Library", "entries_of"]
+__all__ = ["KEY", "FileState", "Library", "entries_of"]
 
+KEY: Final = "surt"
+"""The name of the key by which the catalogue finds captures, however their URI is written."""
 MAX_OPEN: Final = 128
 """Records that are kept open, so that their seek tables and chunks need not be found again."""
 BATCH: Final = 1000
@@ -110,7 +113,7 @@ class Library(Closing):
             self.names = _short_names([source.name for source in (*archives, *listed)])
             """The names of the archives that the page shows: without folders."""
             seen = map(WatchedSource, (*archives, *listed), self.names)
-            self.catalogue = RecordTable(shared=True, text=clean)
+            self.catalogue = RecordTable(shared=True, text=clean, keys={KEY: surt})
             opened.callback(self.catalogue.close)
             # Requests run in threads of the server already; a pool for each file would not make them faster.
             self._collection = Collection(
@@ -216,6 +219,13 @@ class Library(Closing):
         if complete or not (problem or isinstance(record, JoinedParts)):
             self._open.put(record_id, served)
         return served
+
+    def requests_of(self, record: Record) -> Iterator[Record]:
+        """Yield the requests that were captured together with a record, as far as the files have them."""
+        named = [entry for other in record.concurrent_to for entry in self.catalogue.by_id(other)]
+        if record.id is not None:
+            named += self.catalogue.concurrent_to(record.id)
+        return (self._collection.record(entry) for entry in named if entry.type == "request")
 
     def known(self, record_id: str) -> ServedRecord | None:
         """Return a record if it is open. Does not block."""

@@ -71,6 +71,7 @@ _SCHEMAS: Final = {
         ),
         types=_described(_COUNTS, "Records of each type"),
         mimes=_described(_COUNTS, "Records of the most frequent media types"),
+        replay=_text("Address at which archived pages are replayed: append web/DATE/URI", null=True),
     ),
     "Row": _object(
         **_REFERENCE,

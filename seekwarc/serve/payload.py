@@ -42,10 +42,21 @@ from seekwarc.serve.representation import Beginning, Representation
 from seekwarc.serve.served import ServedRecord
 from seekwarc.serve.stream import Workers, send_answer, while_connected
 
-__all__ = ["OpenCapture", "OpenRecord", "capture_routes", "payload_app", "record_routes", "view_of"]
+__all__ = [
+    "THREADS",
+    "OpenCapture",
+    "OpenRecord",
+    "begin_found",
+    "capture_routes",
+    "payload_app",
+    "record_routes",
+    "view_of",
+]
 
 KEPT_OPEN: Final = 128
 """Captures that are kept open, so that their seek tables and chunks need not be found again."""
+THREADS: Final = (os.cpu_count() or 1) + 2
+"""Requests that may read and decode at once, unless a caller says otherwise."""
 PATIENCE: Final = 30
 """Seconds that a request waits for a capture while files are still being read."""
 PAUSE: Final = 0.2
@@ -159,7 +170,7 @@ def view_of(scope: Scope, views: Views | None) -> View | None:
 
 
 def _routes(find: _Find, known: _Known, prefix: str, views: Views | None, threads: int | None) -> list[Route]:
-    workers = Workers(threads or (os.cpu_count() or 1) + 2)
+    workers = Workers(threads or THREADS)
     return [
         Route(f"{prefix}/{part}", _PartEndpoint(find, known, part, views, workers), name=part)
         for part in get_args(Part)
@@ -249,28 +260,30 @@ class _PartEndpoint:
             return record.representation(self._part, as_bytes=as_bytes, view=view) if record else None
 
         async def work() -> None:
-            answer = begun or await self._begin(find, asked, method)
+            answer = begun or await begin_found(find, asked, method, self._workers)
             await send_answer(answer, send, self._workers)
 
         await while_connected(receive, work)
 
-    async def _begin(
-        self, find: Callable[[], Representation | None], asked: Mapping[str, str], method: str
-    ) -> Beginning:
-        found: Representation | None = None
 
-        def begin() -> Beginning | None:
-            nonlocal found
-            found = found or find()
-            return found.begin(asked, method) if found is not None else None
+async def begin_found(
+    find: Callable[[], Representation | None], asked: Mapping[str, str], method: str, workers: Workers
+) -> Beginning:
+    """Begin the answer to a request, in threads; `find` returns None while files are being scanned for it."""
+    found: Representation | None = None
 
-        end = time.monotonic() + PATIENCE
-        while (begun := await self._workers.run(begin)) is None:
-            if found is not None:
-                continue
-            if time.monotonic() > end:
-                raise HTTPException(
-                    503, "not all files were scanned yet: try again in a while", {"retry-after": "10"}
-                )
-            await asyncio.sleep(PAUSE)
-        return begun
+    def begin() -> Beginning | None:
+        nonlocal found
+        found = found or find()
+        return found.begin(asked, method) if found is not None else None
+
+    end = time.monotonic() + PATIENCE
+    while (begun := await workers.run(begin)) is None:
+        if found is not None:
+            continue
+        if time.monotonic() > end:
+            raise HTTPException(
+                503, "not all files were scanned yet: try again in a while", {"retry-after": "10"}
+            )
+        await asyncio.sleep(PAUSE)
+    return begun

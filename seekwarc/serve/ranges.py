@@ -18,6 +18,7 @@ __all__ = [
     "UNSATISFIABLE",
     "Answer",
     "bytes_needed",
+    "capped",
     "decide",
     "joined",
     "parse_http_date",
@@ -32,6 +33,7 @@ _ENDLESS: Final = 1 << 62
 """A size larger than any."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _RANGE = re.compile(r"([0-9]*)-([0-9]*)")
+_OPEN_RANGE = re.compile(r"bytes=([0-9]{1,18})-")
 _ENTITY_TAG = re.compile(r'(W/)?("[!#-~\x80-\xff]*")')
 _DATE = re.compile(
     # The form to write; the obsolete form with a two-digit year; the form of C's asctime().
@@ -132,6 +134,15 @@ def parse_range(field: str | None, size: int) -> tuple[int, int] | None:
     if match[2] and _number(match[2]) < start:
         return None
     return (start, stop) if start < size else UNSATISFIABLE
+
+
+def capped(field: str, most: int) -> str:
+    """Return a Range field whose open range, `bytes=N-`, ends after `most` bytes; any other as it is.
+
+    A shorter answer than was asked for is allowed (RFC 9110, section 15.3.7): the client asks for the rest.
+    """
+    match = _OPEN_RANGE.fullmatch(field)
+    return f"bytes={match[1]}-{int(match[1]) + most - 1}" if match is not None else field
 
 
 def _number(digits: str) -> int:

@@ -6,14 +6,15 @@ import importlib.util
 import logging
 import socket
 import time
+from collections.abc import Mapping
 from typing import Any, Final
 
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from seekwarc.compiling import override
 
-__all__ = ["Server"]
+__all__ = ["Server", "by_port"]
 
 PATIENCE: Final = 5
 """Seconds that reads in progress may still take when the server stops."""
@@ -23,6 +24,16 @@ TICKS: Final = 10
 """Ticks, of a tenth of a second each, between two searches for idle connections."""
 BROKEN_OFF: Final = "ASGI callable returned without completing response."
 """What uvicorn logs for an answer that damage ended. `stream.py` has logged the reason already."""
+
+
+def by_port(apps: Mapping[int, ASGIApp]) -> ASGIApp:
+    """Return an application of several ports, each with its own application and so its own origin."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        # The port that was connected to, whatever the request says.
+        await apps[scope["server"][1]](scope, receive, send)
+
+    return app
 
 
 def _was_not_told(record: logging.LogRecord) -> bool:
@@ -38,13 +49,13 @@ def _http_protocol() -> Any:  # noqa: ANN401
 
 
 class Server(uvicorn.Server):
-    """Serves one application on a listening socket.
+    """Serves one application on listening sockets.
 
     A paused player may keep its answer open for hours. When the server stops, it does not wait for that:
     connections are closed, and reads for them end as they do when a client disconnects.
     """
 
-    def __init__(self, app: ASGIApp, listener: socket.socket) -> None:
+    def __init__(self, app: ASGIApp, *listeners: socket.socket) -> None:
         config = uvicorn.Config(
             app,
             http=_http_protocol(),
@@ -58,17 +69,18 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self._idle: dict[object, tuple[object, float]] = {}
         """Connections without an answer in progress: the last request, and when the idle time began."""
-        self._listener = listener
+        self._listeners = [*listeners]
         # Head and body of a short answer are two writes. The second would wait until the client acknowledges
         # the first, which it delays by 40 ms. asyncio sets this only on sockets that state their protocol.
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for listener in listeners:
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         logging.getLogger("uvicorn.error").addFilter(_was_not_told)
 
     @override
     def run(self, sockets: list[socket.socket] | None = None) -> None:
         # uvicorn captures signals later: one that is raised while the event loop is made leaves half a loop.
         with self.capture_signals():
-            super().run([self._listener] if sockets is None else sockets)
+            super().run(self._listeners if sockets is None else sockets)
 
     @override
     async def on_tick(self, counter: int) -> bool:

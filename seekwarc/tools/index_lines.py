@@ -138,7 +138,7 @@ class Lines:
         try:
             uri, kind = record.target_uri, record.type
             if wanted.post_append and kind == "request":
-                request = _sent_by(record)
+                request = sent_by(record)
             # Only of a resource the type of the block decides.
             media_type = _media_type(record.content_type) if kind == "resource" else None
             if uri is not None and (wanted.all_records or is_capture(kind, media_type)):
@@ -296,7 +296,7 @@ def _made_digest(record: Record, head: HttpHead | None, wanted: LineOptions) -> 
     return str(Digest.of("sha1", hasher.digest())), size if chunks is not None else None
 
 
-def _sent_by(request: Record) -> tuple[str, str] | None:
+def sent_by(request: Record) -> tuple[str, str] | None:
     """Return method and body of a request, the body as a query; None for methods without a body."""
     head = request.http
     if head is None or head.method is None or head.method.upper() not in METHODS_WITH_BODY:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -66,6 +67,7 @@ async def ask(
     query: Mapping[str, object] | None = None,
     headers: Mapping[str, str] | None = None,
     *,
+    body: bytes = b"",
     hang_up_after: int | None = None,
 ) -> Answer:
     """Send a request and return the answer.
@@ -80,7 +82,7 @@ async def ask(
         nonlocal asked
         if not asked:
             asked = True
-            return {"type": "http.request", "body": b"", "more_body": False}
+            return {"type": "http.request", "body": body, "more_body": False}
         await gone.wait()
         return {"type": "http.disconnect"}
 
@@ -111,9 +113,15 @@ class Client:
         self._portal = portal
 
     def ask(
-        self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **query: object
+        self,
+        method: str,
+        path: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        **query: object,
     ) -> Answer:
-        return self._portal.call(ask, self.app, method, path, query, headers)
+        return self._portal.call(partial(ask, self.app, method, path, query, headers, body=body))
 
     def get(self, path: str, *, headers: Mapping[str, str] | None = None, **query: object) -> Answer:
         return self.ask("GET", path, headers=headers, **query)
