@@ -73,9 +73,10 @@ def blocks_from(take: Take, bit: int, window: bytes, *, exact: bool = False) -> 
         is_last = bool(head & 1)
         if head >> 1 & 3 == STORED:
             start = _after_header(bit)
-            size, check = (head >> 8 * start - bit + at & 0xFFFF for at in (0, 16))
+            sizes = head >> 8 * start - bit & 0xFFFFFFFF
+            size = sizes & 0xFFFF
             content = take(start + 4, start + 4 + size)
-            if size ^ check != 0xFFFF or len(content) < size:
+            if sizes >> 16 ^ size != 0xFFFF or len(content) < size:
                 raise ChecksumError("the size of a stored block is damaged, or the file ends in it")
             window = last_content(window, content)
             yield content

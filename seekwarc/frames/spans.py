@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 __all__ = ["KnownPoint", "member_spans"]
 
 READ: Final = 1 << 20
+LOOK_BACK: Final = 128 << 10
+"""More than the deflate blocks of most compressors take."""
 AHEAD: Final = 4
 """Spans that wait for being tried out."""
 MIN_HEADER: Final = 10
@@ -153,7 +155,7 @@ class _Kept:
             self._data, self._begin = b"", start
             end = start
         if stop > end:
-            kept = max(self._begin, min(start, end - READ))
+            kept = max(self._begin, min(start, end - LOOK_BACK))
             self._data = self._data[kept - self._begin :] + self._take(end, max(stop, end + READ))
             self._begin = kept
         return self._data[start - self._begin : stop - self._begin]
