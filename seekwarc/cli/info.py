@@ -253,7 +253,8 @@ def _shades() -> str:
 def _cost(plan: ReadPlan) -> str:
     if not plan.frames:
         decoded = f", {human_size(plan.bytes_decoded)} decompressed" if plan.bytes_decoded else ""
-        return f"up to {human_size(plan.bytes_fetched)} read{decoded}"
+        verified = "" if plan.is_verified else ", not verified"
+        return f"up to {human_size(plan.bytes_fetched)} read{decoded}{verified}"
     sizes = f"{human_size(plan.bytes_fetched)} read, {human_size(plan.bytes_decoded)} decompressed"
     return f"{counted(plan.frames, 'frame')}, {sizes}"
 

@@ -48,7 +48,6 @@ MAX_SPANS: Final = 1 << 13
 """Of one record, about: a larger one is given longer spans."""
 MAGIC: Final = b"WARCseek"
 VERSION: Final = 1
-CHECKED_FLAG: Final = 1
 SPAN_WORDS: Final = 4
 SPAN_SIZE: Final = 8 * SPAN_WORDS
 RECORD_WORDS: Final = 5
@@ -104,8 +103,6 @@ class SidecarRecord:
     """Bytes of the decompressed record: header, block and CRLF CRLF."""
     spans: Iterable[Span]
     """Begin with the first block of the member or frame, each where the one before it ends."""
-    is_checked: bool = False
-    """Whether the record's WARC-Payload-Digest was found right."""
 
 
 class SpanTable(SeekTable):
@@ -231,8 +228,7 @@ class DirectoryBuilder:
             raise ValueError(
                 f"the record at offset {record.offset} has no span, or is not after the one before"
             )
-        flags = CHECKED_FLAG if record.is_checked else 0
-        self._rows.extend((record.offset, record.length, record.content_size, first, flags))
+        self._rows.extend((record.offset, record.length, record.content_size, first, 0))
 
     def build(self, identity: ArchiveIdentity) -> bytes:
         """Return spans, records and trailer."""

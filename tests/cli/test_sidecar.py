@@ -73,8 +73,12 @@ def test_a_sidecar_in_another_place_is_named(command, path, tmp_path):
     answer = command("cat", path, 0, "--range", "1000000+9", *given)
     assert answer.stdout == PAYLOAD[1_000_000:1_000_009]
     about = ("info", path, 0, "--range", "1000000+9", "--json")
-    costs = [command(*about, *more).json["plan"]["bytes_decoded"] for more in (given, ())]
-    assert costs[0] < 1 << 17 < 1_000_000 < costs[1]
+    plans = [command(*about, *more).json["plan"] for more in (given, ())]
+    assert plans[0]["bytes_decoded"] < 1 << 17 < 1_000_000 < plans[1]["bytes_decoded"]
+    assert [it["is_verified"] for it in plans] == [True, False]
+    texts = [command("info", path, 0, *more).out for more in (given, ())]
+    assert ["not verified" in it for it in texts] == [False, True]
+    assert command("ls", path, *given, "--json").json_lines[0]["sidecar"] is True
     assert command("info", path, *given, "--json").json["table_status"] == {"sidecar": 1}
     assert command("info", path, "--json").json["table_status"] != {"sidecar": 1}
 

@@ -9,12 +9,11 @@ import pytest
 from seekwarc.errors import FormatError
 from seekwarc.format.sidecar import ArchiveIdentity, Directory, DirectoryBuilder, SidecarRecord, Span
 
-CHECKED = 1
 IDENTITY = ArchiveIdentity(5000, b"h" * 32, b"t" * 32)
 SPANS = [Span(40, 0, 0, 7, b""), Span(900, 3, 4000, 2**64 - 1, b"w" * 100), Span(1200, 7, 9000, 0, b"v")]
 RECORDS = [
     SidecarRecord(30, 2000, 10_000, SPANS),
-    SidecarRecord(2030, 500, 600, [Span(2048, 0, 0, 1, b"")], is_checked=True),
+    SidecarRecord(2030, 500, 600, [Span(2048, 0, 0, 1, b"")]),
 ]
 TRAILER = 104
 
@@ -28,11 +27,6 @@ def content_of(records=RECORDS) -> bytes:
             windows += span.window
         builder.end_record(record)
     return windows + builder.build(IDENTITY)
-
-
-def test_a_record_whose_digest_was_checked_has_a_flag():
-    flags = struct.unpack_from("<Q32xQ", content_of(), len(content_of()) - TRAILER - 48)
-    assert flags == (0, CHECKED)
 
 
 def directory(content: bytes, limit: int = 1 << 20) -> Directory:
