@@ -233,6 +233,10 @@ class Index(Closing):
         """
         return self._captures(self._lines.ascending(b""))
 
+    def stored(self) -> Iterator[IndexLine]:
+        """Yield all lines as they are stored, those of a columnar index as lines of CDXJ."""
+        return self._lines.ascending(b"")
+
     def lookup(
         self,
         uri: str,

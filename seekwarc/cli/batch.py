@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from seekwarc.cli.arguments import add_flag, add_output_arguments, number
 from seekwarc.cli.options import writer_options
 from seekwarc.cli.printing import printable, report, say
 from seekwarc.cli.progress import progress_bar, progress_is_seen, watch
-from seekwarc.cli.targets import absolute
+from seekwarc.cli.targets import absolute, output_target
 from seekwarc.compiling import override
 from seekwarc.errors import SeekWarcError, SourceError, TargetError, TargetExistsError
 from seekwarc.format.words import counted
@@ -46,6 +46,7 @@ __all__ = [
     "renamed",
     "run_batch",
     "skips_existing",
+    "targets_of",
     "writer_options_of_each",
 ]
 
@@ -149,6 +150,14 @@ def jobs_in_new_folder(folder: str, files: Sequence[str], rename: Callable[[str]
     except OSError as error:
         raise TargetError(f"cannot be created: {error.strerror}", source=folder) from error
     return jobs
+
+
+def targets_of(options: argparse.Namespace) -> tuple[list[str], str | BinaryIO | list[str] | None]:
+    """Return the files that are named, and where all of them go (-o), or each of them (--to-dir)."""
+    if options.to_dir is None:
+        return [*expand(options.files)], output_target(options.output) if options.output is not None else None
+    jobs = jobs_in_new_folder(options.to_dir, options.files, lambda name: renamed(name, ".zst"))
+    return [job.source for job in jobs], [job.target or "" for job in jobs]
 
 
 def planned_jobs(options: argparse.Namespace, rename: Callable[[str], str]) -> list[Job]:

@@ -17,16 +17,15 @@ import argparse
 from dataclasses import asdict
 
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments
-from seekwarc.cli.batch import jobs_in_new_folder, renamed
+from seekwarc.cli.batch import targets_of
 from seekwarc.cli.options import add_limit_arguments, limit_options
 from seekwarc.cli.printing import done_json, printable, report, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.sizes import SIZE, human_size
-from seekwarc.cli.targets import existing_option, output_target
+from seekwarc.cli.targets import existing_option
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.words import counted
-from seekwarc.storage.expand import expand
-from seekwarc.tools.deduplicating import MIN_SIZE, Deduplication, Target, dedupe
+from seekwarc.tools.deduplicating import MIN_SIZE, Deduplication, dedupe
 
 __all__ = ["add_arguments", "run"]
 
@@ -56,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
         raise SeekWarcError("standard input cannot be read twice: name a file")
     if (options.output is None) + (options.to_dir is None) + (not options.dry_run) != 2:
         raise SeekWarcError("name either one new file with -o, or a folder with --to-dir, or give --dry-run")
-    sources, target = _targets(options)
+    sources, target = targets_of(options)
     done = dedupe(
         sources,
         target,
@@ -78,15 +77,6 @@ def run(options: argparse.Namespace) -> int:
     }
     report(done_json(**fields) if options.json else _text(done), target=options.output or "")
     return int(bool(done.damaged))
-
-
-def _targets(options: argparse.Namespace) -> tuple[list[str], Target | list[str] | None]:
-    if options.output is not None:
-        return [*expand(options.files)], output_target(options.output)
-    if options.to_dir is None:
-        return [*expand(options.files)], None
-    jobs = jobs_in_new_folder(options.to_dir, options.files, lambda name: renamed(name, ".zst"))
-    return [job.source for job in jobs], [job.target or "" for job in jobs]
 
 
 def _text(done: Deduplication) -> str:

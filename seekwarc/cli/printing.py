@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from seekwarc.frames.dictionary import Dictionary
     from seekwarc.tools.concatenating import Concatenation
     from seekwarc.tools.filtering import Filtering
+    from seekwarc.tools.redacting import Redaction
     from seekwarc.tools.splitting import Piece, Splitting
 
 __all__ = [
@@ -84,7 +85,7 @@ def picked(result: object, *names: str, **renamed: str) -> dict[str, object]:
     return {name: None if value == "" else value for name, value in values.items()}
 
 
-def copied_text(done: Concatenation | Splitting | Filtering, checked: str = "") -> str:
+def copied_text(done: Concatenation | Splitting | Filtering | Redaction, checked: str = "") -> str:
     copied = f"{human_size(done.bytes_copied)} of frames copied{checked}"
     return f"{copied}, {human_size(done.bytes_recompressed)} of content recompressed"
 

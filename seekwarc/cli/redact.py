@@ -1,29 +1,33 @@
-"""Make a new .warc.zst without chosen records, and say which others still mention these.
+"""Make new .warc.zst files without chosen records, and say what still mentions these.
 
-The other records are copied without compressing them again, and compared byte for byte before the new file
-gets its name. With the records that match go the records concurrent to them (requests and metadata) and all
-segments of segmented records; --no-closure keeps these. A revisit whose original would be removed is an
-error, unless --with-revisits removes it, too. For each removed capture, a metadata record (a stub) is added
-that says when and why. If the file has a dictionary, which may hold fragments of what is removed, the other
-records are compressed again without one.
+  seekwarc redact crawl.warc.zst --uri '*://example.org/private/*' --reason 'request 17' -o rest.warc.zst
 
-Offsets change: an --index is made again in the same run, other indexes of FILE afterwards. Copies of FILE are
-not searched. Exit status 1 means that records of the new file still mention what was removed, or that FILE is
-damaged, or that nothing matches.
+  seekwarc redact crawls/ --ids ids.txt --no-stubs --in-place --index crawls.cdxj
 
-seekwarc redact crawl.warc.zst --uri '*://example.org/private/*' --reason 'request 17' -o rest.warc.zst
-seekwarc redact crawl.warc.zst --ids ids.txt --no-stubs --in-place --index crawl.cdxj
-seekwarc redact crawl.warc.zst --hosts hosts.txt --dry-run
+  seekwarc redact crawls/ --hosts hosts.txt --to-dir rest/
+
+The other records are copied without compressing them again, and compared byte for byte before a new file gets
+its name: with several FILEs, all are made or none. With the records that match go the records concurrent to
+them (requests and metadata) and all segments of segmented records; --no-closure keeps these. A revisit whose
+original would be removed is an error, unless --with-revisits removes it, too, or --promote keeps its payload.
+For each removed capture, a metadata record (a stub) is added that says when and why. If a file has a
+dictionary, which may hold fragments of what is removed, the other records are compressed again without it.
+
+Offsets change: an --index (.cdxj, .idx, .parquet) is made again in the same run, other indexes of FILE
+afterwards; NAME.seek is made again, too. Copies of FILE are not searched. Exit status 1 means that something
+still mentions what was removed, or that a FILE is damaged, or that nothing matches.
 """
 
 from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
+from typing import cast
 
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments
+from seekwarc.cli.batch import targets_of
 from seekwarc.cli.options import add_limit_arguments, limit_options
-from seekwarc.cli.printing import printable, report_done, say
+from seekwarc.cli.printing import copied_text, printable, report_done, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.selecting import add_list_arguments, add_selection_arguments, choice_of
 from seekwarc.cli.sizes import human_size
@@ -39,40 +43,54 @@ MAX_PRINTED = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help=".warc.zst; .warc.gz or .warc with -o")
+    text = ".warc.zst; with -o or --to-dir also .warc.gz and .warc"
+    parser.add_argument("files", metavar="FILE|FOLDER", nargs="+", help=text)
     add_output_arguments(parser, "OUT", "the new .warc.zst", required=False)
-    add_flag(parser, "--in-place", text="replace FILE with the new file, once that is complete and compared")
+    parser.add_argument(
+        "--to-dir", metavar="DIR", help="write a new .warc.zst for each FILE into this folder"
+    )
+    add_flag(
+        parser, "--in-place", text="replace each FILE with a new file, once all are complete and compared"
+    )
     add_selection_arguments(parser)
     add_list_arguments(parser)
     parser.add_argument(
         "--index",
         action="append",
         default=[],
-        metavar="CDXJ",
-        help="an index of FILE, which is replaced together with it",
+        metavar="INDEX",
+        help="an index of the files, which is replaced together with them",
     )
     add_flag(parser, "--no-closure", text="remove the records that match, and no others")
     add_flag(parser, "--with-revisits", text="remove revisits whose originals are removed, too")
+    text = "let them refer to another capture of the payload, or give it to the first of them"
+    add_flag(parser, "--promote", text=text)
     parser.add_argument("--reason", metavar="TEXT", help="why, for the stubs")
     add_flag(parser, "--no-stubs", text="leave nothing in place of removed records")
     add_flag(parser, "--no-uri", text="do not name the target URIs of removed records in the stubs")
     text = "copy frames with the dictionary of the file, which may hold fragments of what is removed"
     add_flag(parser, "--keep-dictionary", text=text)
+    text = "compress again with a new dictionary, trained on what is kept"
+    add_flag(parser, "--retrain", text=text)
     add_flag(parser, "-n", "--dry-run", text="write nothing; say what would be removed")
     add_json_argument(parser)
     add_limit_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    if not options.dry_run and (options.output is None) != options.in_place:
-        raise SeekWarcError("name the new file with -o, or use --in-place")
-    if "-" in (options.output, options.file):
+    if (
+        not options.dry_run
+        and sum((options.output is not None, options.to_dir is not None, options.in_place)) != 1
+    ):
+        raise SeekWarcError("name the new file with -o, or a folder with --to-dir, or use --in-place")
+    if "-" in (options.output, *options.files):
         raise SeekWarcError(
-            "the file is read more than once, so neither it nor OUT can be a pipe: name files"
+            "the files are read more than once, so neither they nor OUT can be a pipe: name files"
         )
+    sources, target = targets_of(options)
     done = redact(
-        options.file,
-        options.output,
+        sources,
+        cast("str | list[str] | None", target),
         in_place=options.in_place,
         indexes=options.index,
         reason=options.reason,
@@ -80,32 +98,36 @@ def run(options: argparse.Namespace) -> int:
         stub_uris=not options.no_uri,
         closure=not options.no_closure,
         with_revisits=options.with_revisits,
+        promote=options.promote,
         keep_dictionary=options.keep_dictionary,
+        retrain=options.retrain,
         dry_run=options.dry_run,
         existing=existing_option(options),
         limits=limit_options(options),
         on_progress=watch,
         **choice_of(options),
     )
-    for mention in done.mentions[:MAX_PRINTED]:
-        kind = printable(mention.type)
-        say(f"offset {mention.offset}: this {kind} record mentions a removed {mention.what}: {mention.text}")
+    for it in done.mentions[:MAX_PRINTED]:
+        kind = it.type if it.type in ("line", "dictionary") else f"{printable(it.type)} record"
+        verb = "holds a part of" if it.type == "dictionary" else "mentions"
+        say(f"{it.file}, offset {it.offset}: this {kind} {verb} a removed {it.what}: {it.text}")
     if len(done.mentions) > MAX_PRINTED:
         say(f"and {counted(len(done.mentions) - MAX_PRINTED, 'further mention')}; --json lists all")
-    target = options.file if options.in_place else options.output
-    fields = {"file": options.file, "target": target, "dry_run": options.dry_run, **asdict(done)}
-    report_done(options, _text(done, target, is_dry=options.dry_run), fields)
+    name = options.output or options.to_dir
+    fields = {**asdict(done), "files": sources, "target": name, "dry_run": options.dry_run}
+    report_done(options, _text(done, name, is_dry=options.dry_run), fields)
     return int(bool(done.mentions))
 
 
 def _text(done: Redaction, target: str | None, *, is_dry: bool) -> str:
     revisits = f", {counted(done.revisits, 'revisit')} among them" if done.revisits else ""
     counts = f"{done.matched} of {counted(done.read, 'record')} matched, {done.removed} removed{revisits}"
-    if is_dry:
-        return counts.replace("removed", "to be removed", 1)
-    size = human_size(done.target_size)
-    kept = f"{counted(done.records, 'record')} kept and compared, {counted(done.stubs, 'stub')}"
-    copied = f"{human_size(done.bytes_copied)} of frames copied"
-    content = f"{human_size(done.bytes_recompressed)} of content recompressed"
-    lines = [counts, f"{target}: {kept}: {size}", f"{copied}, {content}", *map(str, done.recompressed)]
-    return "\n".join(map(printable, lines))
+    lines = [counts.replace("removed", "to be removed", 1) if is_dry else counts]
+    if done.promoted or done.repointed:
+        promoted = f"{counted(done.promoted, 'revisit')} made full records"
+        lines.append(f"{promoted}, {done.repointed} referred to another record")
+    if not is_dry:
+        size = f"{counted(done.written, 'file')} written" if target is None else target
+        kept = f"{counted(done.records, 'record')} kept and compared, {counted(done.stubs, 'stub')}"
+        lines += [f"{size}: {kept}: {human_size(done.target_size)}", copied_text(done)]
+    return "\n".join(map(printable, [*lines, *map(str, done.recompressed)]))

@@ -11,6 +11,7 @@ until one changes nothing: usually the second or third.
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
@@ -104,11 +105,14 @@ class Catalogue:
         """Stored bytes of the kept records."""
         return sum(compress(self.lengths, self.kept))
 
+    def place(self, number: int) -> Place:
+        """Return where a record is."""
+        offset, length = self.offsets[number], self.lengths[number]
+        return offset, self.skips[number], offset + length if length else None
+
     def places(self, file: int) -> Iterator[Place]:
         """Yield where the kept records of a file are."""
-        for number in self.kept_in(file):
-            offset, length = self.offsets[number], self.lengths[number]
-            yield offset, self.skips[number], offset + length if length else None
+        return map(self.place, self.kept_in(file))
 
     def close(self) -> tuple[Counter[str], int]:
         """Keep what belongs to the kept records, too.
@@ -136,10 +140,23 @@ class Catalogue:
             for relation, (numbers, targets) in self._links.items():
                 added[relation] += self._add_linked(numbers, targets)
 
-    def revisits_of_kept(self) -> list[int]:
-        """Return the numbers of the revisits that are not kept, and whose originals are."""
+    def revisits_of_kept(self) -> dict[int, int]:
+        """Return the numbers of the revisits that are not kept, and of their originals, which are."""
         originals = self._originals([number for number in self._revisits if not self.kept[number]])
-        return [revisit for revisit, it in originals.items() if it is not None and self.kept[it]]
+        return {revisit: it for revisit, it in originals.items() if it is not None and self.kept[it]}
+
+    def first_like(self, numbers: Iterable[int]) -> dict[int, int]:
+        """Return for some records the first one that is not kept and has the same payload digest."""
+        digests = {number: self._digests[number] for number in numbers}
+        wanted, found = {*digests.values()} - {NO_HASH}, dict[int, int]()
+        for number, digest in enumerate(self._digests):
+            if digest in wanted and not self.kept[number]:
+                found.setdefault(digest, number)
+        return {number: found[digest] for number, digest in digests.items() if digest in found}
+
+    def file_of(self, number: int) -> int:
+        """Return the number of a record's file."""
+        return bisect_right(self.starts, number) - 1
 
     def _keep(self, numbers: Iterable[int]) -> int:
         count = 0

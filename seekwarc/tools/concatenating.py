@@ -23,7 +23,7 @@ from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.write.file_layout import TableMode
 from seekwarc.write.files import Existing, refuse_same_file
 from seekwarc.write.forms import compression_of
-from seekwarc.write.opening import open_output
+from seekwarc.write.opening import committed
 
 __all__ = ["Concatenation", "concat"]
 
@@ -116,22 +116,19 @@ def concat(
         raise TargetError(
             "files are joined into a .warc.zst; name it so, then convert it", source=os.fspath(target)
         )
-    output = open_output(target, existing=existing)
-    try:
-        with parts_of(sources, output.spool_directory, ReadOptions.of(**limits)) as parts:
-            settings = settings_of(parts, on_warning, verify=verify)
-            tally = Tally()
-            with closing(OrderedWork(threads or default_threads())) as work:
-                file = CopyTarget(output, work, settings, tally)
-                for part in parts:
-                    with closing(part.records(settings.dictionary, on_progress, "joining")) as records:
-                        for record in records:
-                            file.add(record)
-                file.seal()
-            output.commit()
-    except BaseException:
-        output.abort()
-        raise
+    with (
+        committed(target, existing=existing) as output,
+        parts_of(sources, output.spool_directory, ReadOptions.of(**limits)) as parts,
+    ):
+        settings = settings_of(parts, on_warning, verify=verify)
+        tally = Tally()
+        with closing(OrderedWork(threads or default_threads())) as work:
+            file = CopyTarget(output, work, settings, tally)
+            for part in parts:
+                with closing(part.records(settings.dictionary, on_progress, "joining")) as records:
+                    for record in records:
+                        file.add(record)
+            file.seal()
     return Concatenation(
         files=len(parts),
         records=tally.records,

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import BinaryIO, Final, TypeAlias
 
-from seekwarc.errors import FormatError
+from seekwarc.errors import FormatError, TargetError
+from seekwarc.format.words import counted
 from seekwarc.format.zstd import SKIPPABLE_HEADER_SIZE, parse_frame_header, parse_skippable_header
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.pieces import Compression, detect
@@ -32,8 +33,10 @@ from seekwarc.tools.copy_target import CopySettings
 from seekwarc.tools.pipes import searchable
 from seekwarc.tools.progress import Progress
 from seekwarc.write.file_layout import TableMode
+from seekwarc.write.files import Existing, refuse_existing
+from seekwarc.write.forms import compression_of
 
-__all__ = ["Part", "PartTarget", "Place", "parts_of", "settings_of"]
+__all__ = ["Part", "PartTarget", "Place", "check_targets", "parts_of", "settings_of"]
 
 Place: TypeAlias = tuple[int, int, int | None]
 """Where a record is: offset of its frame, content bytes before it in that, and end of the record if known."""
@@ -191,3 +194,23 @@ def settings_of(parts: Sequence[Part], on_warning: Callable[[str], object], *, v
     kinds = {part.has_table_each if part.compression == "zst" else False for part in parts}
     tables: TableMode = "every" if True in kinds and False not in kinds else "large"
     return CopySettings(tables, dictionary, parts[0].dictionary_frame(), verify)
+
+
+def check_targets(
+    names: Sequence[str], targets: Sequence[object], existing: Existing, *, dry_run: bool
+) -> None:
+    """Refuse new files that are unnamed, too many or few, sources themselves, or there already."""
+    if not names or len(names) != len(targets):
+        raise ValueError(f"there are {counted(len(names), 'file')} and {len(targets)} names for new ones")
+    if None in targets and not dry_run:
+        raise ValueError("target is None: name the new file, or set dry_run")
+    paths = {os.path.realpath(name) for name in names}
+    for target in dict.fromkeys(targets):
+        if isinstance(target, str | os.PathLike):
+            if os.path.realpath(target) in paths:
+                raise TargetError("is itself a file to be read", source=os.fspath(target))
+            if compression_of(target) != "zst":
+                text = "the new file is a .warc.zst; name it so, then convert it"
+                raise TargetError(text, source=os.fspath(target))
+            if existing == "error":
+                refuse_existing(target)

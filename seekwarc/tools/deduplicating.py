@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from typing import BinaryIO, Final, SupportsIndex, Unpack, cast
 
 from seekwarc.collection.entry import Entry, OnDamage
-from seekwarc.errors import FormatError, SourceChangedError, TargetError
+from seekwarc.errors import FormatError, SourceChangedError
 from seekwarc.format.warc import RECORD_END
 from seekwarc.format.warc_fields import DefinedFields
-from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.read.archive_file import ArchiveFile
@@ -29,7 +28,7 @@ from seekwarc.storage.expand import expand
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
 from seekwarc.system import default_threads
-from seekwarc.tools.copy_inputs import Part, parts_of, settings_of
+from seekwarc.tools.copy_inputs import Part, check_targets, parts_of, settings_of
 from seekwarc.tools.copy_source import LooseRecord, PlacedRecords, StoredRecord, check_record
 from seekwarc.tools.copy_target import CopyTarget, Recompressed, Tally
 from seekwarc.tools.duplicates import (
@@ -44,12 +43,10 @@ from seekwarc.tools.duplicates import (
     place_of,
 )
 from seekwarc.tools.progress import Progress, no_progress
-from seekwarc.write.block_reader import ReadableStream, as_stream
-from seekwarc.write.files import Existing, refuse_existing
-from seekwarc.write.forms import compression_of, form_of
-from seekwarc.write.opening import open_output
+from seekwarc.write.files import Existing
+from seekwarc.write.forms import form_of
+from seekwarc.write.opening import committed_together, open_output
 from seekwarc.write.options import WriteOptions
-from seekwarc.write.output import Output
 
 __all__ = ["MIN_SIZE", "Deduplication", "dedupe"]
 
@@ -163,7 +160,7 @@ def dedupe(
     targets = (
         list(cast("Sequence[Target]", target)) if is_many else [cast("Target | None", target)] * len(names)
     )
-    _check(names, targets, existing, dry_run=dry_run)
+    check_targets(names, targets, existing, dry_run=dry_run)
     options = ReadOptions.of(**limits)
     damaged: dict[tuple[str | None, int | None], FormatError] = {}
 
@@ -200,25 +197,6 @@ def dedupe(
                 return attempt(set(), checked=True)
         except _MoreDamageError as more:
             return attempt(set(more.places), checked=True)
-
-
-def _check(
-    names: Sequence[str], targets: Sequence[Target | None], existing: Existing, *, dry_run: bool
-) -> None:
-    if not names or len(names) != len(targets):
-        raise ValueError(f"there are {counted(len(names), 'file')} and {len(targets)} names for new ones")
-    if None in targets and not dry_run:
-        raise ValueError("target is None: name the new file, or set dry_run")
-    paths = {os.path.realpath(name) for name in names}
-    for target in dict.fromkeys(targets):
-        if isinstance(target, str | os.PathLike):
-            if os.path.realpath(target) in paths:
-                raise TargetError("is itself a file to be read", source=os.fspath(target))
-            if compression_of(target) != "zst":
-                text = "the new file is a .warc.zst; name it so, then convert it"
-                raise TargetError(text, source=os.fspath(target))
-            if existing == "error":
-                refuse_existing(target)
 
 
 class _MoreDamageError(Exception):
@@ -262,34 +240,23 @@ class _Run:
     ) -> None:
         """Write each group of files into a new one. All of those get their names, or none."""
         entries, size = _Entries(self._changes), 0
-        outputs: list[Output] = []
-        try:
-            with closing(OrderedWork(threads or default_threads())) as work:
-                for target, parts in groups:
-                    settings = settings_of(parts, self._on_warning, verify=self._verify)
-                    outputs.append(open_output(cast("Target", target), existing=existing))
-                    file = CopyTarget(outputs[-1], work, settings, self._tally)
-                    for part in parts:
-                        with closing(self._read(part, settings.dictionary, entries)) as found:
-                            for record, entry in found:
-                                file.add(self._written(part, record, entry))
-                    if not file.records and len(groups) > 1:
-                        # Nothing in it is intact.
-                        outputs.pop().abort()
-                        continue
-                    file.seal()
-                    size += file.size
+        with committed_together() as outputs, closing(OrderedWork(threads or default_threads())) as work:
+            for target, parts in groups:
+                settings = settings_of(parts, self._on_warning, verify=self._verify)
+                outputs.append(open_output(cast("Target", target), existing=existing))
+                file = CopyTarget(outputs[-1], work, settings, self._tally)
+                for part in parts:
+                    with closing(self._read(part, settings.dictionary, entries)) as found:
+                        for record, entry in found:
+                            file.add(self._written(part, record, entry))
+                if not file.records and len(groups) > 1:
+                    # Nothing in it is intact.
+                    outputs.pop().abort()
+                    continue
+                file.seal()
+                size += file.size
             if entries.damaged:
                 raise _MoreDamageError(entries.damaged)
-            for output in outputs:
-                output.commit()
-        except BaseException:
-            for output in outputs:
-                if existing == "error":
-                    output.abort_committed()
-                else:
-                    output.abort()
-            raise
         self._target_size = size
 
     def _read(
@@ -345,10 +312,7 @@ class _Run:
         if entry is None or DefinedFields(record.header).id != entry.id:
             raise SourceChangedError(CHANGED, source=part.name)
         change = self._change_of(entry)
-        if change is None:
-            return record
-        pieces = cast("ReadableStream", as_stream(change.pieces()))
-        return LooseRecord(part.name, change.header, lambda: pieces, lambda: RECORD_END, change.kind)
+        return record if change is None else change.record(part.name)
 
     def _change_of(self, entry: Entry) -> Change | None:
         self._records += 1

@@ -23,7 +23,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import replace
 from itertools import takewhile
-from typing import Final, NamedTuple, SupportsIndex, TypeAlias
+from typing import Final, NamedTuple, SupportsIndex, TypeAlias, cast
 
 from seekwarc.closing import Closing, Recent
 from seekwarc.collection.entry import Entry, OnDamage, describe, described
@@ -33,13 +33,16 @@ from seekwarc.collection.segments import ResolvedRevisit
 from seekwarc.errors import FormatError, NotFoundError, UnsupportedError
 from seekwarc.format.digest import Digest, WrittenAlgorithm, labelled
 from seekwarc.format.profiles import is_identical_payload, is_server_not_modified
-from seekwarc.format.warc import RecordHeader
+from seekwarc.format.seektable import TableChoice, TableTrust
+from seekwarc.format.warc import RECORD_END, RecordHeader
 from seekwarc.options import integer
 from seekwarc.read.digests import DigestVerdict, check_payload_digest
 from seekwarc.read.extent import Extent
 from seekwarc.read.options import ReadOptions
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
+from seekwarc.tools.copy_source import LooseRecord
+from seekwarc.write.block_reader import ReadableStream, as_stream
 from seekwarc.write.dedup import Original, revisit_of
 from seekwarc.write.header import HeaderDraft, bracketed
 
@@ -50,9 +53,14 @@ __all__ = [
     "Change",
     "Changes",
     "Duplicates",
+    "OpenFiles",
     "Originals",
     "Place",
+    "can_be_full",
+    "full",
+    "have_same",
     "place_of",
+    "repointed",
 ]
 
 MAX_OPEN: Final = 16
@@ -112,14 +120,43 @@ class Change(NamedTuple):
             else:
                 yield from (part.pread(start, STEP) for start in range(0, part.size, STEP))
 
+    def record(self, filename: str) -> LooseRecord:
+        """Return what is written instead of a record of a file."""
+        pieces = cast("ReadableStream", as_stream(self.pieces()))
+        return LooseRecord(filename, self.header, lambda: pieces, lambda: RECORD_END, self.kind)
 
-class Changes(Closing):
-    """The records of several files, by name, and which of them are changed."""
+
+class OpenFiles(Closing):
+    """Files whose records are read in any order; the last few stay open."""
 
     def __init__(self, files: Mapping[str, str], limits: ReadOptions) -> None:
         self._files = files
         self._limits = replace(limits, cache_size=CACHE_SIZE)
         self._open: OrderedDict[str, Reader] = OrderedDict()
+
+    def record(
+        self, name: str, offset: int, length: int | None, *, table: TableChoice = TableTrust.CLAIMED
+    ) -> Record:
+        """Open a record of a file."""
+        reader = self._open.get(name)
+        if reader is None:
+            reader = self._open[name] = Reader(self._files[name], **self._limits)
+            if len(self._open) > MAX_OPEN:
+                self._open.popitem(last=False)[1].close()
+        self._open.move_to_end(name)
+        return reader.record_at(offset, length or None, table=table)
+
+    def close(self) -> None:
+        """Close the files. Idempotent."""
+        while self._open:
+            self._open.popitem()[1].close()
+
+
+class Changes(Closing):
+    """The records of several files, by name, and which of them are changed."""
+
+    def __init__(self, files: Mapping[str, str], limits: ReadOptions) -> None:
+        self._files = OpenFiles(files, limits)
         self._table = RecordTable()
         self.entries = self._table.entries
         self.left: Counter[str] = Counter()
@@ -128,8 +165,7 @@ class Changes(Closing):
     def close(self) -> None:
         """Close the files and delete the table. Idempotent."""
         self._table.close()
-        while self._open:
-            self._open.popitem()[1].close()
+        self._files.close()
 
     def add(self, archive: Reader, left_out: Container[Place], on_damage: OnDamage) -> None:
         """List the intact records of a file, but for some."""
@@ -161,14 +197,7 @@ class Changes(Closing):
         """Return what a record becomes, why it stays, or None if it is not in question."""
 
     def _record(self, entry: Entry) -> Record:
-        reader = self._open.get(entry.filename)
-        if reader is None:
-            reader = Reader(self._files[entry.filename], **self._limits)
-            self._open[entry.filename] = reader
-            if len(self._open) > MAX_OPEN:
-                self._open.popitem(last=False)[1].close()
-        self._open.move_to_end(entry.filename)
-        return reader.record_at(entry.offset, entry.length or None, table=entry.table)
+        return self._files.record(entry.filename, entry.offset, entry.length, table=entry.table)
 
 
 class Duplicates(Changes):
@@ -228,14 +257,7 @@ class Duplicates(Changes):
         original = self._original(found[0])
         if not isinstance(original, Entry):
             return None
-        record = self._record(revisit)
-        draft = HeaderDraft(record.header).without(*OF_REVISITS[1:])
-        named = _named(original)
-        draft.add("WARC-Refers-To", bracketed(named.id))
-        draft.add("WARC-Refers-To-Target-URI", named.target_uri)
-        draft.add("WARC-Refers-To-Date", named.date)
-        draft.check()
-        return Change(REPOINTED, record.size, draft.header(record.content_length), (record.block,))
+        return repointed(self._record(revisit), _named(original))
 
     def _original(self, entry: Entry) -> Entry | str | None:
         """Return the older record that has a record's payload, None if no other states it, or a reason."""
@@ -260,7 +282,7 @@ class Duplicates(Changes):
         reason = OTHER_BYTES
         for other in older:
             try:
-                if not self._shares_id(other) and _have_same(record, self._record(other)):
+                if not self._shares_id(other) and have_same(record, self._record(other)):
                     is_right = all(check.verdict.is_good for check in record.check_digests())
                     return other if is_right else DAMAGED
             except FormatError:
@@ -283,28 +305,40 @@ class Originals(Changes):
         if entry.type != "revisit":
             return None
         revisit = self._record(entry)
-        found = self._original(revisit)
-        return found if isinstance(found, str) else _full(revisit, found)
-
-    def _original(self, revisit: Record) -> Record | str:
-        """Return the record that has the payload of a revisit, or why the revisit stays."""
-        is_whole = revisit.header.get("WARC-Segment-Number") is None and not revisit.skip
-        if not is_identical_payload(revisit.profile) or revisit.payload_digest is None or not is_whole:
+        if not can_be_full(revisit):
             return OTHER_PROFILE
         try:
             found = resolve(revisit, self._table, self._record)
         except (NotFoundError, UnsupportedError):
             return NO_ORIGINAL
-        if not isinstance(found, ResolvedRevisit):
-            return NO_ORIGINAL
-        original = found.original
-        check = check_payload_digest(revisit, original, original.http, original.block)
-        right = [DigestVerdict.VALID]
-        if revisit.http is None or (_is_chunked(revisit) and _is_chunked(original)):
-            right.append(DigestVerdict.TRANSFERRED)
-        if check is None or check.verdict not in right or original.truncated is not None:
-            return DAMAGED
-        return original
+        return full(revisit, found.original) if isinstance(found, ResolvedRevisit) else NO_ORIGINAL
+
+
+def can_be_full(revisit: Record) -> bool:
+    """Tell whether a revisit can become a full record again, if its original is there."""
+    is_whole = revisit.header.get("WARC-Segment-Number") is None and not revisit.skip
+    return is_identical_payload(revisit.profile) and revisit.payload_digest is not None and is_whole
+
+
+def full(revisit: Record, original: Record) -> Change | str:
+    """Return the full record that a revisit stands for, or why it must stay."""
+    check = check_payload_digest(revisit, original, original.http, original.block)
+    right = [DigestVerdict.VALID]
+    if revisit.http is None or (_is_chunked(revisit) and _is_chunked(original)):
+        right.append(DigestVerdict.TRANSFERRED)
+    if check is None or check.verdict not in right or original.truncated is not None:
+        return DAMAGED
+    return _full(revisit, original)
+
+
+def repointed(record: Record, original: Original) -> Change:
+    """Return a revisit that refers to another original."""
+    draft = HeaderDraft(record.header).without(*OF_REVISITS[1:])
+    draft.add("WARC-Refers-To", bracketed(original.id))
+    draft.add("WARC-Refers-To-Target-URI", original.target_uri)
+    draft.add("WARC-Refers-To-Date", original.date)
+    draft.check()
+    return Change(REPOINTED, record.size, draft.header(record.content_length), (record.block,))
 
 
 def _full(revisit: Record, original: Record) -> Change:
@@ -332,7 +366,7 @@ def _is_chunked(record: Record) -> bool:
     return record.http is not None and record.http.chunked
 
 
-def _have_same(record: Record, older: Record) -> bool:
+def have_same(record: Record, older: Record) -> bool:
     """Tell whether a record can be a revisit of another one, whose payload is equal byte by byte."""
     http, other = record.http, older.http
     if http is None:

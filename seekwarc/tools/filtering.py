@@ -36,7 +36,7 @@ from seekwarc.tools.splitting import Piece, PieceNames, Pieces, pieces_of
 from seekwarc.tools.work import hidden_folder
 from seekwarc.write.files import Existing, refuse_same_file
 from seekwarc.write.forms import compression_of
-from seekwarc.write.opening import open_output
+from seekwarc.write.opening import committed
 
 __all__ = ["Filtering", "filter", "scan"]
 
@@ -283,14 +283,8 @@ class _Copy:
     ) -> list[Piece]:
         """Write the new file, or the series."""
         if max_size is None:
-            output = open_output(target, existing=existing)
-            try:
-                pieces = self._pieces(lambda: output, on_damage, None, repeat=repeat)
-                output.commit()
-            except BaseException:
-                output.abort()
-                raise
-            return pieces
+            with committed(target, existing=existing) as output:
+                return self._pieces(lambda: output, on_damage, None, repeat=repeat)
         names = PieceNames(target)
         with hidden_folder(names.folder) as hidden:
             outputs = Pieces(hidden, names, existing)

@@ -1,8 +1,8 @@
-"""Records taken out of a file for good: a new file without them, compared with the old one, and searched.
+"""Records taken out of files for good: new files without them, compared with the old ones, and searched.
 
-The frames of the other records are copied. If the file has a dictionary, which may hold fragments of what is
-removed, all others are compressed again without one. What was not removed is compared byte for byte, before
-the new file gets its name; then nothing is left to find but what other records say of the removed ones, which
+The frames of the other records are copied. If a file has a dictionary, which may hold fragments of what is
+removed, all others are compressed again without it. What was not removed is compared byte for byte, before
+any new file gets its name; then nothing is left to find but what other records say of the removed ones, which
 is searched for.
 """
 
@@ -10,62 +10,49 @@ from __future__ import annotations
 
 import io
 import os
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Final, Unpack
+from typing import Final, Unpack, cast
 
 from seekwarc.errors import FormatError, NotFoundError
+from seekwarc.format.sidecar import SIDECAR_SUFFIX
+from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
+from seekwarc.storage.expand import expand
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
 from seekwarc.system import default_threads
 from seekwarc.tools.choosing import Choice, ChoiceConditions
 from seekwarc.tools.closure import Catalogue
-from seekwarc.tools.copy_inputs import Part, Place, parts_of
+from seekwarc.tools.copy_inputs import Part, check_targets, parts_of
 from seekwarc.tools.copy_source import LooseRecord, loose_records
 from seekwarc.tools.copy_target import CopySettings, CopyTarget, Recompressed, Tally
 from seekwarc.tools.filtering import scan
+from seekwarc.tools.mentions import Mention, fragment, in_record, needles_of
 from seekwarc.tools.progress import Progress, no_progress
-from seekwarc.tools.reindexing import new_index
-from seekwarc.write.files import Existing, refuse_same_file, refuse_url
+from seekwarc.tools.promoting import Promotions
+from seekwarc.tools.reindexing import Remade, new_index
+from seekwarc.tools.sidecars import sidecar
+from seekwarc.tools.training import trained_on
+from seekwarc.write.file_layout import TableMode
+from seekwarc.write.files import Existing, refuse_url, remove
 from seekwarc.write.forms import compression_of
-from seekwarc.write.output import PathOutput
+from seekwarc.write.opening import committed_together
+from seekwarc.write.output import Output, PathOutput
 from seekwarc.write.writer import Writer
 
 __all__ = ["Mention", "Redaction", "redact"]
 
 STEP: Final = 1 << 20
-MAX_SEARCHED: Final = 64 << 20
-"""Bytes of a block of fields that are searched for what was removed."""
-SEARCHED: Final = frozenset(("warcinfo", "metadata", "request"))
-"""Types of records whose blocks are searched, too."""
 STUBBED: Final = frozenset(("response", "resource", "revisit", "conversion"))
 """Types of records of which a stub is kept."""
 STUB: Final = "a stub"
-
-_WORD: Final = re.compile(rb"[^\s<>\"']+")
-
-
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """A record that still mentions what was removed."""
-
-    offset: int
-    """Its offset in the new file."""
-    type: str | None
-    """Its WARC-Type."""
-    what: str
-    """What it mentions: "id", "payload digest" or "uri"."""
-    text: str
-    """That ID, digest or URI."""
 
 
 @dataclass(slots=True)
@@ -78,20 +65,28 @@ class Redaction:
         (1, 1, 4)
     """
 
+    files: int = 0
+    """Files that were read."""
     read: int = 0
-    """Records of the file."""
+    """Records of the files."""
     matched: int = 0
     """Records that were chosen."""
     removed: int = 0
     """Records that were removed: those, and what belongs to them."""
     revisits: int = 0
     """Revisits among them that were removed with their originals."""
+    promoted: int = 0
+    """Revisits that became full records, since their originals were removed."""
+    repointed: int = 0
+    """Revisits that refer to another record now, since their originals were removed."""
     records: int = 0
-    """Records that were kept, all compared with the old file."""
+    """Records that were kept, all compared with the old files."""
     stubs: int = 0
-    """Records in the new file that say that one was removed."""
+    """Records in the new files that say that one was removed."""
+    written: int = 0
+    """New files."""
     target_size: int = 0
-    """Size of the new file in bytes."""
+    """Size of all new files in bytes."""
     bytes_copied: int = 0
     """Compressed bytes of the frames that were copied."""
     bytes_recompressed: int = 0
@@ -99,12 +94,12 @@ class Redaction:
     recompressed: tuple[Recompressed, ...] = ()
     """The records that were compressed again, by reason."""
     mentions: list[Mention] = field(default_factory=list)
-    """Records that still mention a removed one, without the stubs."""
+    """What still mentions a removed record, without the stubs."""
 
 
 def redact(
-    source: str | os.PathLike[str],
-    target: str | os.PathLike[str] | None = None,
+    sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    target: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     *,
     in_place: bool = False,
     indexes: Iterable[str | os.PathLike[str]] = (),
@@ -113,7 +108,9 @@ def redact(
     stub_uris: bool = True,
     closure: bool = True,
     with_revisits: bool = False,
+    promote: bool = False,
     keep_dictionary: bool = False,
+    retrain: bool = False,
     dry_run: bool = False,
     existing: Existing = "error",
     threads: int | None = None,
@@ -121,34 +118,40 @@ def redact(
     on_progress: Progress = no_progress,
     **conditions: Unpack[ChoiceConditions],
 ) -> Redaction:
-    """Make a new .warc.zst without the records that match, and say which others still mention these.
+    """Make new .warc.zst files without the records that match, and say what still mentions these.
 
         done = tools.redact("crawl.warc.zst", "rest.warc.zst", uri="*/private/*", reason="by request 17")
         print(done.removed, done.mentions)
 
-    The other records are copied as by `filter`, and compared with the old file byte for byte before the new
+    The other records are copied as by `filter`, and compared with the old files byte for byte before any new
     one gets its name. With the records that match go, unless `closure` is False, the records concurrent to
-    them (requests and metadata) and all segments of segmented records.
+    them (requests and metadata) and all segments of segmented records, in all files.
 
-    Offsets change, so an index that is not among `indexes` is to be made again. Copies of the file, and
-    lines of other files, are not searched.
+    Offsets change, so an index that is not among `indexes` is to be made again. A sidecar beside a file
+    (`NAME.seek`) may hold bytes of the removed records: a new file gets one of its own, if it needs one, and
+    with `in_place` the old one goes. Copies of the files, and lines of other files, are not searched.
 
     Args:
-        source: The file.
-        target: The new file; None if `in_place` or `dry_run`.
-        in_place: Give the new file, once it is complete and compared, the name of the old one.
-        indexes: CDXJ files that name the records of the file. Each is replaced, together with the file, by
-            one with the lines of the new file instead.
+        sources: Files, folders and patterns; one, or several.
+        target: The new file, or a list with one for each source; None if `in_place` or `dry_run`. Either all
+            new files are made, or none.
+        in_place: Give the new files, once all are complete and compared, the names of the old ones. Files
+            without records to remove stay as they are, unless they have the dictionary of another one.
+        indexes: CDXJ files, clusters (.idx) and Parquet files that name records of the files. Each is
+            replaced, together with the files, by one with the lines of the new files instead.
         reason: Why, for the stubs.
         stubs: Add, after all others, a metadata record for each removed capture, which says when and why.
         stub_uris: Name the target URI of what was removed in its stub.
         closure: Remove what belongs to the records that match, too.
         with_revisits: Remove revisits whose originals are removed. Otherwise such revisits are an error,
             since their payloads would be lost.
+        promote: Let such revisits refer to another full record with the same payload; without one, the
+            first of them gets the payload (and the HTTP head, if it has none itself).
         keep_dictionary: Copy frames even if the file has a dictionary, which may hold fragments of what is
-            removed. Otherwise the other records are compressed again without one.
+            removed; the result says so if it does. Otherwise the other records are compressed again.
+        retrain: Compress them with a new dictionary, trained on what is kept, instead of without one.
         dry_run: Write nothing; return what would be removed.
-        existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
+        existing: Whether a file that has a target's name is refused ("error") or replaced ("overwrite").
         threads: Threads that decode and compress; one per core, at most four, unless given.
         limits: Limits of reading; see `Reader`.
         on_progress: Wraps each source that is read, to report progress.
@@ -156,190 +159,315 @@ def redact(
 
     Raises:
         ValueError: A condition is invalid, no condition is given, a revisit would lose its original, or no
-            record would be left.
+            record of a file would be left.
         NotFoundError: No record matches.
-        FormatError: The file is damaged. Nothing is changed: `tools.recover` makes a file of what is intact.
-        TargetExistsError: The target exists.
-        SourceError: The file cannot be read.
-        TargetError: The target cannot be written.
+        FormatError: A file is damaged. Nothing is changed: `tools.recover` makes a file of what is intact.
+        TargetExistsError: A target exists.
+        SourceError: A file cannot be read.
+        TargetError: A target cannot be written.
     """
     choice = Choice.of(**conditions)
-    name = os.fspath(source)
-    final = name if in_place else os.fspath(target) if target is not None else None
-    _check_arguments(name, final, choice, in_place=in_place, dry_run=dry_run)
-    done = Redaction()
+    if not choice:
+        raise ValueError("no condition is given, so every record would be removed")
+    names = [os.fspath(it) for it in expand(sources)]
+    many = isinstance(target, Sequence) and not isinstance(target, str)
+    targets = [*cast("Sequence[str]", target)] if many else [cast("str | None", target)]
+    if target is None and dry_run:
+        targets *= len(names)
+    finals = _finals(names, targets, existing, in_place=in_place, dry_run=dry_run)
     options = ReadOptions.of(**limits or {})
-    with parts_of([name], None, options) as (part,):
-        removed = scan([part], choice, _raise, on_progress, check_all=True)
-        done.read, done.matched = len(removed), removed.kept.count(1)
+    with ExitStack() as opened:
+        parts = opened.enter_context(parts_of(names, None, options))
+        removed = scan(parts, choice, _raise, on_progress, check_all=True)
+        done = Redaction(len(parts), len(removed), removed.kept.count(1))
         if not done.matched:
-            raise NotFoundError("no record matches; `seekwarc ls` lists the records", source=name)
+            raise NotFoundError("no record matches; `seekwarc ls` lists the records", source=names[0])
         if closure:
             removed.keep_linked(Counter())
-        done.revisits = _add_revisits(removed, name, allowed=with_revisits, closure=closure)
+        promotions = opened.enter_context(Promotions(parts, removed, options))
+        done.revisits = _settle_revisits(
+            parts, removed, promotions, promote=promote, with_revisits=with_revisits, closure=closure
+        )
+        done.promoted, done.repointed = promotions.counts
         done.removed = removed.kept.count(1)
         done.records = done.read - done.removed
-        if not done.records:
-            raise ValueError(f"{name}: no record would be left; delete the file instead")
-        if final is None or dry_run:
+        for part, start, stop in zip(parts, removed.starts, removed.starts[1:], strict=False):
+            if removed.kept.count(1, start, stop) == stop - start > 0:
+                raise ValueError(f"{part.name}: no record would be left; delete the file instead")
+        if dry_run:
             return done
-        needles, captured = _facts(part, removed)
-        captured = [uri if stub_uris else None for uri in captured] if stubs else []
-        inverse = bytearray(not it for it in removed.kept)
-        was_removed, removed.kept = removed.kept, inverse
-        settings = CopySettings("every" if part.has_table_each else "large")
-        if keep_dictionary:
-            settings = CopySettings(settings.tables, part.dictionary, part.dictionary_frame())
-        output = PathOutput(final, existing="overwrite" if in_place else existing)
-        outputs = [output]
-        try:
-            tally, done.target_size = _write(
-                part,
-                output,
-                partial(removed.places, 0),
-                settings,
-                _stubs(captured, reason, options),
-                threads=threads or default_threads(),
-                on_progress=on_progress,
-            )
-            done.stubs = len(captured)
-            done.mentions = _compare(part, output.place, was_removed, needles, on_progress)
-            outputs.extend(new_index(os.fspath(it), name, output.place, final, options) for it in indexes)
-            # All that can fail is done; what is left is to give each its name.
-            for made in outputs:
-                made.commit()
-        except BaseException:
-            for made in outputs:
-                made.abort()
-            raise
-    done.bytes_copied, done.bytes_recompressed = tally.bytes_copied, tally.bytes_recompressed
-    done.recompressed = tuple(it for it in tally.recompressed if it.reason != STUB)
+        run = _Run(parts, removed, promotions, options, on_progress)
+        run.stubs = (reason, stub_uris) if stubs else None
+        run.dictionaries = "kept" if keep_dictionary else "trained" if retrain else "none"
+        run.write(finals, "overwrite" if in_place else existing, indexes, threads, in_place=in_place)
+    done.stubs, done.written, done.target_size, done.mentions = (
+        run.stubbed,
+        run.written,
+        run.size,
+        run.mentions,
+    )
+    done.bytes_copied, done.bytes_recompressed = run.tally.bytes_copied, run.tally.bytes_recompressed
+    done.recompressed = tuple(it for it in run.tally.recompressed if it.reason != STUB)
     return done
 
 
-def _write(
-    part: Part,
-    output: PathOutput,
-    places: Callable[[], Iterator[Place]],
-    settings: CopySettings,
-    stubs: Iterable[LooseRecord],
+def _finals(
+    names: list[str],
+    targets: Sequence[str | os.PathLike[str] | None],
+    existing: Existing,
     *,
-    threads: int,
-    on_progress: Progress,
-) -> tuple[Tally, int]:
-    """Write the kept records and the stubs, and return what that took, and the size of the new file."""
-    tally = Tally()
-    with closing(OrderedWork(threads)) as work:
-        new = CopyTarget(output, work, settings, tally)
-        with closing(part.placed(settings.dictionary, places, on_progress, None)) as records:
-            for record in records:
-                new.add(record)
-        for stub in stubs:
-            new.add(stub, again=True)
-        new.seal()
-    return tally, new.size
+    in_place: bool,
+    dry_run: bool,
+) -> list[str]:
+    """Return the names of the new files."""
+    if in_place:
+        for name in names:
+            refuse_url(name)
+            if compression_of(name) != "zst":
+                raise ValueError(f"{name}: the new file is a .warc.zst; name another one")
+        return names
+    finals = [os.fspath(it) if it is not None else None for it in targets]
+    for final in filter(None, finals):
+        refuse_url(final)
+    check_targets(names, finals, existing, dry_run=dry_run)
+    return [final or "" for final in finals]
+
+
+def _settle_revisits(
+    parts: Sequence[Part],
+    removed: Catalogue,
+    promotions: Promotions,
+    *,
+    promote: bool,
+    with_revisits: bool,
+    closure: bool,
+) -> int:
+    """Decide on the revisits whose originals are removed; return how many are removed, too."""
+    count = 0
+    while True:
+        originals = removed.revisits_of_kept()
+        lost = promotions.plan(originals) if promote else [*originals]
+        if not lost:
+            return count
+        if not with_revisits:
+            name = parts[removed.file_of(lost[0])].name
+            raise ValueError(
+                f"{name}: the payload of the revisit at offset {removed.offsets[lost[0]]} is in a record "
+                f"that would be removed ({len(lost)} in all); --with-revisits removes such revisits, too"
+                + (" (their originals cannot be verified)" if promote else ", --promote keeps the payloads")
+            )
+        for number in lost:
+            removed.kept[number] = 1
+        count += len(lost)
+        if closure:
+            removed.keep_linked(Counter())
+
+
+class _Run:
+    """The new files, made once all is decided."""
+
+    stubs: tuple[str | None, bool] | None = None
+    """The reason, and whether they name URIs."""
+    dictionaries = "none"
+    """What becomes of them: "kept", "trained" or "none"."""
+
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        removed: Catalogue,
+        promotions: Promotions,
+        limits: ReadOptions,
+        on_progress: Progress,
+    ) -> None:
+        self._parts = parts
+        self._removed = removed
+        self._promotions = promotions
+        self._limits = limits
+        self._on_progress = on_progress
+        self._needles: dict[bytes, str] = {}
+        self._captured: list[list[str | None]] = []
+        """Target URIs of the removed captures of each file."""
+        self.tally = Tally()
+        self.mentions: list[Mention] = []
+        self.stubbed = self.written = self.size = 0
+
+    def write(
+        self,
+        finals: Sequence[str],
+        existing: Existing,
+        indexes: Iterable[str | os.PathLike[str]],
+        threads: int | None,
+        *,
+        in_place: bool,
+    ) -> None:
+        """Make all files, and search what they and the indexes mention."""
+        changed = self._changed()
+        self._needles, self._captured = self._facts(finals)
+        trained = self._trained(changed) if self.dictionaries == "trained" else None
+        remade: dict[str, Remade] = {}
+        with committed_together() as outputs:
+            for number, (part, final) in enumerate(zip(self._parts, finals, strict=True)):
+                if in_place and number not in changed:
+                    with Reader(part.target, **self._limits) as archive:
+                        for record in archive:
+                            self.mentions += in_record(record, final, self._needles)
+                    continue
+                output = PathOutput(final, existing=existing)
+                outputs.append(output)
+                self._write(number, output, self._settings(part, trained), threads)
+                self._compare(number, output.place, final)
+                beside = _sidecar_of(part.name, output, existing)
+                if beside is not None:
+                    outputs.append(beside)
+                remade[part.name] = Remade(output.place, final, beside.place if beside is not None else None)
+            for name in (os.fspath(it) for it in indexes):
+                index, found = new_index(name, remade, self._limits, self._needles)
+                outputs.append(index)
+                self.mentions += found
+            if in_place:
+                for name, made in remade.items():
+                    if made.sidecar is None:
+                        remove(name + SIDECAR_SUFFIX)
+                # After a crash the same command goes on: records are found in the old files until the end.
+                outputs.reverse()
+
+    def _changed(self) -> set[int]:
+        """Return the numbers of the files that are made again if they need not be."""
+        removed = self._removed
+        changed = self._promotions.files
+        changed |= {
+            number for number in range(len(self._parts)) if next(removed.kept_in(number), None) is not None
+        }
+        shared = {it.data for number in changed if (it := self._parts[number].dictionary) is not None}
+        if self.dictionaries != "kept":
+            changed |= {
+                n for n, it in enumerate(self._parts) if it.dictionary and it.dictionary.data in shared
+            }
+        return changed
+
+    def _numbered(
+        self, number: int, archive: Iterable[Record], *, kept: bool
+    ) -> Iterator[tuple[int, Record]]:
+        """Yield the records of a file that are kept, or the others, with their numbers."""
+        for each, record in enumerate(archive, self._removed.starts[number]):
+            if self._removed.kept[each] != kept:
+                yield each, record
+
+    def _facts(self, finals: Sequence[str]) -> tuple[dict[bytes, str], list[list[str | None]]]:
+        needles: dict[bytes, str] = {}
+        captured: list[list[str | None]] = []
+        saved = self._promotions.originals
+        for number, (part, final) in enumerate(zip(self._parts, finals, strict=True)):
+            captured.append([])
+            if next(self._removed.kept_in(number), None) is None:
+                continue
+            with Reader(part.target, **self._limits) as archive:
+                for each, record in self._numbered(number, archive, kept=False):
+                    needles |= needles_of(record, with_digest=each not in saved)
+                    if (record.type or "").lower() in STUBBED:
+                        captured[-1].append(record.target_uri)
+                    kept = part.dictionary if self.dictionaries == "kept" else None
+                    if kept is not None and fragment(record, kept.data):
+                        self.mentions.append(Mention(final, 0, "dictionary", "payload", record.id or ""))
+        return needles, captured
+
+    def _trained(self, changed: Iterable[int]) -> Dictionary | None:
+        """Return a dictionary for files that have had one, trained on what is kept of them."""
+        wanted = [number for number in changed if self._parts[number].dictionary is not None]
+
+        def kept(number: int) -> Iterator[Record]:
+            with Reader(
+                self._on_progress(open_source(self._parts[number].target), "sampling"), **self._limits
+            ) as it:
+                yield from (record for _, record in self._numbered(number, it, kept=True))
+
+        return trained_on(map(kept, wanted), len(wanted)).dictionary if wanted else None
+
+    def _settings(self, part: Part, trained: Dictionary | None) -> CopySettings:
+        tables: TableMode = "every" if part.has_table_each else "large"
+        if part.dictionary is None or self.dictionaries == "none":
+            return CopySettings(tables)
+        if trained is not None:
+            return CopySettings(tables, trained, trained.frame())
+        return CopySettings(tables, part.dictionary, part.dictionary_frame())
+
+    def _write(self, number: int, output: Output, settings: CopySettings, threads: int | None) -> None:
+        """Write the kept records of a file, as they are or as what they become, and the stubs."""
+        part, removed = self._parts[number], self._removed
+        first, stop = removed.starts[number : number + 2]
+        kept = [each for each in range(first, stop) if not removed.kept[each]]
+        with closing(OrderedWork(threads or default_threads())) as work:
+            new = CopyTarget(output, work, settings, self.tally)
+            places = lambda: map(removed.place, kept)  # noqa: E731
+            with closing(part.placed(settings.dictionary, places, self._on_progress, None)) as records:
+                for each, record in zip(kept, records, strict=True):
+                    change = self._promotions.change_of(each)
+                    new.add(record if change is None else change.record(part.name))
+            for stub in self._stubs(number):
+                new.add(stub, again=True)
+                self.stubbed += 1
+            new.seal()
+        self.size += new.size
+        self.written += 1
+
+    def _stubs(self, number: int) -> Iterator[LooseRecord]:
+        uris = self._captured[number]
+        if not uris or self.stubs is None:
+            return
+        reason, with_uris = self.stubs
+        stored = io.BytesIO()
+        fields = [
+            ("removed", "a record was removed from this file"),
+            *([("reason", reason)] if reason else []),
+        ]
+        with Writer(stored, compression="none") as out:
+            for uri in uris:
+                out.write_metadata(fields, target_uri=uri if with_uris else None)
+        with closing(ArchiveFile(Fetcher(open_source(stored.getvalue())), self._limits)) as file:
+            yield from loose_records(file, STUB)
+
+    def _compare(self, number: int, made: str, final: str) -> None:
+        """Compare a new file with what was to be kept, and note what it still mentions."""
+        part = self._parts[number]
+        source = self._on_progress(open_source(part.target), "comparing")
+        with Reader(source, **self._limits) as old, Reader(made, **self._limits) as new:
+            copies = iter(new)
+            for each, record in self._numbered(number, old, kept=True):
+                change, copy = self._promotions.change_of(each), next(copies, None)
+                header = record.header if change is None else change.header
+                pieces = _pieces(record) if change is None else change.pieces()
+                if copy is None or copy.header.raw != header.raw or not _has_block(copy, pieces):
+                    raise FormatError(
+                        "the copy of this record is not equal to it, so no file was made; please report this",
+                        source=part.name,
+                        offset=record.offset,
+                    )
+                self.mentions += in_record(copy, final, self._needles)
+
+
+def _sidecar_of(old: str, made: PathOutput, existing: Existing) -> PathOutput | None:
+    """Make the sidecar of a new file if the old one has one; None if the new one needs none."""
+    if not os.path.isfile(old + SIDECAR_SUFFIX):
+        return None
+    stored = io.BytesIO()
+    if not sidecar(made.place, stored).records:
+        return None
+    output = PathOutput(made.name + SIDECAR_SUFFIX, existing=existing)
+    output.write(stored.getvalue())
+    output.flush()
+    return output
 
 
 def _raise(error: FormatError) -> None:
     raise error
 
 
-def _check_arguments(name: str, final: str | None, choice: Choice, *, in_place: bool, dry_run: bool) -> None:
-    if not choice:
-        raise ValueError("no condition is given, so every record would be removed")
-    if final is None:
-        if not dry_run:
-            raise ValueError("target is None: name the new file, or set in_place or dry_run")
-        return
-    refuse_url(final)
-    if not in_place:
-        refuse_same_file(name, final)
-    if compression_of(final) != "zst":
-        raise ValueError(f"{final}: the new file is a .warc.zst; name it so")
+def _pieces(record: Record) -> Iterator[bytes]:
+    with record.block.open() as block:
+        while data := block.read(STEP):
+            yield data
 
 
-def _add_revisits(removed: Catalogue, name: str, *, allowed: bool, closure: bool) -> int:
-    """Remove the revisits whose originals are removed, and what belongs to them; return how many."""
-    count = 0
-    while revisits := removed.revisits_of_kept():
-        if not allowed:
-            raise ValueError(
-                f"{name}: the payload of the revisit at offset {removed.offsets[revisits[0]]} is in a record "
-                f"that would be removed ({len(revisits)} in all); --with-revisits removes such revisits, too"
-            )
-        for number in revisits:
-            removed.kept[number] = 1
-        count += len(revisits)
-        if closure:
-            removed.keep_linked(Counter())
-    return count
-
-
-def _facts(part: Part, removed: Catalogue) -> tuple[dict[bytes, str], list[str | None]]:
-    """Return what is to be searched for, with what each is, and the target URIs of the removed captures."""
-    needles: dict[bytes, str] = {}
-    captured = []
-    with Reader(part.target, **part.limits) as archive:
-        for record in _numbered(archive, removed.kept):
-            digest = record.header.get("WARC-Payload-Digest")
-            for what, value in (("uri", record.target_uri), ("payload digest", digest), ("id", record.id)):
-                if value:
-                    needles[value.encode("utf-8", "surrogateescape")] = what
-            if (record.type or "").lower() in STUBBED:
-                captured.append(record.target_uri)
-    return needles, captured
-
-
-def _stubs(uris: Sequence[str | None], reason: str | None, options: ReadOptions) -> Iterator[LooseRecord]:
-    if not uris:
-        return
-    stored = io.BytesIO()
-    fields = [("removed", "a record was removed from this file"), *([("reason", reason)] if reason else [])]
-    with Writer(stored, compression="none") as out:
-        for uri in uris:
-            out.write_metadata(fields, target_uri=uri)
-    with closing(ArchiveFile(Fetcher(open_source(stored.getvalue())), options)) as file:
-        yield from loose_records(file, STUB)
-
-
-def _numbered(archive: Reader, wanted: bytearray) -> Iterator[Record]:
-    return (record for number, record in enumerate(archive) if wanted[number])
-
-
-def _compare(
-    part: Part, made: str, removed: bytearray, needles: dict[bytes, str], on_progress: Progress
-) -> list[Mention]:
-    """Compare a new file with the records that were to be kept, and return what it still mentions."""
-    kept = bytearray(not it for it in removed)
-    mentions: list[Mention] = []
-    source = on_progress(open_source(part.target), "comparing")
-    with Reader(source, **part.limits) as old, Reader(made, **part.limits) as new:
-        copies = iter(new)
-        for record in _numbered(old, kept):
-            copy = next(copies, None)
-            if copy is None or copy.header.raw != record.header.raw or not _same_block(record, copy):
-                raise FormatError(
-                    "the copy of this record is not equal to it, so no file was made; please report this",
-                    source=part.name,
-                    offset=record.offset,
-                )
-            mentions += _mentions(copy, needles)
-    return mentions
-
-
-def _same_block(one: Record, other: Record) -> bool:
-    with one.block.open() as left, other.block.open() as right:
-        while data := left.read(STEP):
-            if right.read(len(data)) != data:
-                return False
-        return not right.read(1)
-
-
-def _mentions(record: Record, needles: dict[bytes, str]) -> Iterator[Mention]:
-    text = record.header.raw
-    if (record.type or "").lower() in SEARCHED:
-        text += b" " + record.block.pread(0, min(record.content_length, MAX_SEARCHED))
-    for word in dict.fromkeys(_WORD.findall(text)):
-        if what := needles.get(word):
-            shown = word.decode("utf-8", "replace")
-            yield Mention(record.offset, record.type, what, shown)
+def _has_block(record: Record, pieces: Iterator[bytes]) -> bool:
+    with record.block.open() as block:
+        return all(block.read(len(data)) == data for data in pieces) and not block.read(1)

@@ -1,73 +1,133 @@
-"""A CDXJ whose lines of one file are made again, since the file was made again."""
+"""Indexes whose lines of some files are made again, since those files were made again."""
 
 from __future__ import annotations
 
 import os
-from itertools import chain
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
-from seekwarc.errors import FormatError, SourceError, UnsupportedError
+from seekwarc.cdx.columnar import COLUMNS
+from seekwarc.cdx.index import PARQUET_MAGIC, Index
+from seekwarc.errors import FormatError, UnsupportedError
 from seekwarc.format.cdxj import parse_line
 from seekwarc.read.options import ReadOptions
 from seekwarc.read.reader import Reader
+from seekwarc.tools.batch import base_name
 from seekwarc.tools.index_lines import LineOptions, Lines
+from seekwarc.tools.indexing import write_lines
+from seekwarc.tools.mentions import Mention, in_line
+from seekwarc.tools.sidecars import sidecar_reference
 from seekwarc.tools.sorting import sorted_lines
-from seekwarc.write.output import PathOutput
+from seekwarc.tools.zipnum import BLOCKS_SUFFIX, SUFFIX, index_output
+from seekwarc.write.output import Output
 
-__all__ = ["new_index"]
+__all__ = ["Remade", "new_index"]
 
 
-def new_index(index: str, old: str, made: str, final: str, limits: ReadOptions) -> PathOutput:
-    """Write a CDXJ in which a new file takes the place of an old one. The caller commits or aborts it.
+class Remade(NamedTuple):
+    """A file that was made again."""
 
-    Lines of other files are kept. If the old file has lines for all records, or for what was sent by POST,
-    so has the new one.
+    place: str
+    """Path at which it is now."""
+    final: str
+    """Path at which it will be."""
+    sidecar: str | None = None
+    """Path at which its sidecar is now."""
+
+
+def new_index(
+    name: str, remade: Mapping[str, Remade], limits: ReadOptions, needles: Mapping[bytes, str]
+) -> tuple[Output, list[Mention]]:
+    """Write an index in which new files take the places of old ones. The caller commits or aborts it.
+
+    Lines of other files are kept. If the old files have lines for all records, or for what was sent by POST,
+    so have the new ones.
 
     Args:
-        index: Path of the CDXJ.
-        old: Path of the old file; the index has its base name, which may follow folders.
-        made: Path at which the new file is now.
-        final: Path at which it will be.
+        name: Path of the index: CDXJ, a cluster (.idx) or Parquet.
+        remade: New files by the paths of the old ones, whose base names, after any folders, the index has.
         limits: Limits of reading.
+        needles: What is searched for in lines that are kept, with what each is.
+
+    Returns:
+        The index, and what is found in it.
 
     Raises:
-        FormatError: A line is malformed, or the new file cannot be indexed.
-        UnsupportedError: The index is not a CDXJ, or names no record of the old file.
+        FormatError: A new file cannot be indexed.
+        UnsupportedError: A line is malformed, a column unknown, or no line names an old file.
     """
-    folder = None
-    kept: list[bytes] = []
-    wanted = {"all_records": False, "post_append": False}
-    try:
-        with open(index, "rb") as file:
-            for number, line in enumerate(file, 1):
-                try:
-                    key, _, fields = parse_line(line)
-                except FormatError as error:
-                    text = f"line {number} cannot be replaced: {error.message}; index the new file"
-                    raise UnsupportedError(text, source=index) from None
-                head, _, base = fields.get("filename", "").rpartition("/")
-                if base != os.path.basename(old):
-                    kept.append(line)
+    by_base = {base_name(old): new for old, new in remade.items()}
+    with Index(name) as index:
+        lines = _Lines(index, by_base, limits, needles)
+        is_parquet = _check(name)
+        lines.wanted["details"] = is_parquet
+        output = index_output(name, existing="overwrite", parquet=is_parquet)
+        try:
+            write_lines(sorted_lines(lines, folder=output.spool_directory), output, parquet=is_parquet)
+            output.seal()
+        except BaseException:
+            output.abort()
+            raise
+    return output, lines.mentions
+
+
+def _check(name: str) -> bool:
+    """Tell whether an index is a Parquet file; refuse those of which something would be lost."""
+    with open(name, "rb") as file:
+        is_parquet = file.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
+    if is_parquet:
+        import pyarrow.parquet as pq
+
+        other = [column for column in pq.read_schema(name).names if column not in COLUMNS]
+        if other:
+            raise UnsupportedError(f"has the columns {', '.join(other)}, which would be lost", source=name)
+    elif name.endswith(SUFFIX) and not os.path.exists(name.removesuffix(SUFFIX) + BLOCKS_SUFFIX):
+        text = f"the blocks of this cluster are not in a file beside it that ends with {BLOCKS_SUFFIX}"
+        raise UnsupportedError(f"{text}; index the new file", source=name)
+    return is_parquet
+
+
+class _Lines:
+    """The lines of an index: those that are kept, then those of new files."""
+
+    def __init__(
+        self, index: Index, remade: Mapping[str, Remade], limits: ReadOptions, needles: Mapping[bytes, str]
+    ) -> None:
+        self._index = index
+        self._remade = remade
+        self._limits = limits
+        self._needles = needles
+        self.wanted = {"all_records": False, "post_append": False}
+        self.mentions: list[Mention] = []
+
+    def __iter__(self) -> Iterator[bytes]:
+        name = self._index.name
+        folders: dict[str, str] = {}
+        try:
+            for line in self._index.stored():
+                key, _, fields = parse_line(line.data)
+                folder, slash, base = fields.get("filename", "").rpartition("/")
+                if base not in self._remade:
+                    self.mentions += in_line(fields, name, line.offset, self._needles)
+                    yield line.data.rstrip(b"\r\n") + b"\n"
                     continue
-                folder = head
-                wanted["all_records"] |= "warc-type" in fields
-                wanted["post_append"] |= "__wb_method=" in key
-    except OSError as error:
-        raise SourceError(f"cannot be read: {error.strerror}", source=index) from error
-    if folder is None:
-        raise UnsupportedError(f"names no record of {os.path.basename(old)}", source=index)
-    name = f"{folder}/{os.path.basename(final)}".removeprefix("/")
-    output = PathOutput(index)
-    try:
-        with Reader(made, **limits) as archive:
-            found = Lines(archive, name, LineOptions(**wanted), _raise)
-            lines = chain(kept, (line.build() for line in found))
-            for line in sorted_lines(lines, folder=output.spool_directory):
-                output.write(line)
-        output.seal()
-    except BaseException:
-        output.abort()
-        raise
-    return output
+                folders[base] = folder + slash
+                self.wanted["all_records"] |= "warc-type" in fields
+                self.wanted["post_append"] |= "__wb_method=" in key
+        except FormatError as error:
+            raise UnsupportedError(
+                f"a line cannot be replaced: {error.message}; index the new file", source=name
+            ) from None
+        if not folders:
+            raise UnsupportedError(f"names no record of {', '.join(self._remade)}", source=name)
+        for base, folder in folders.items():
+            made = self._remade[base]
+            reference = sidecar_reference(made.sidecar) if made.sidecar is not None else None
+            options = {**self._limits, "sidecar": made.sidecar or False}
+            with Reader(made.place, **options) as archive:
+                filename = folder + os.path.basename(made.final)
+                found = Lines(archive, filename, LineOptions(**self.wanted), _raise, reference)
+                yield from (line.build() for line in found)
 
 
 def _raise(error: FormatError) -> None:

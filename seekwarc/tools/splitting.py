@@ -23,6 +23,7 @@ from seekwarc.tools.copy_target import CopyTarget, Recompressed, Tally
 from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.tools.work import hidden_folder
 from seekwarc.write.files import Existing, refuse_url
+from seekwarc.write.opening import committed_together
 from seekwarc.write.output import PathOutput
 from seekwarc.write.targets import numbered_names
 
@@ -199,14 +200,8 @@ class Pieces:
     def publish(self) -> None:
         """Give all files their names; if one fails, remove the others again, unless they replaced files."""
         _refuse(next(self._names))
-        try:
-            for output in self._made:
-                output.commit()
-        except BaseException:
-            if self._existing == "error":
-                for output in self._made:
-                    output.abort_committed()
-            raise
+        with committed_together() as outputs:
+            outputs.extend(self._made)
 
 
 def pieces_of(

@@ -39,7 +39,10 @@ if TYPE_CHECKING:
     from seekwarc.read.record import Record
 
 
-__all__ = ["DEFAULT_SIZE", "Gain", "GainMeter", "Stratum", "Training", "train"]
+__all__ = ["DEFAULT_SIZE", "Gain", "GainMeter", "Stratum", "Training", "train", "trained_on"]
+
+Trained = str | os.PathLike[str] | BinaryIO | RangeReadable
+"""A file whose records are samples."""
 
 DEFAULT_SIZE: Final = 112_640
 """The default of the zstd command: 110 KiB."""
@@ -292,7 +295,7 @@ def _turns() -> Iterator[bool]:
 
 
 def train(
-    files: str | os.PathLike[str] | Iterable[str | os.PathLike[str] | BinaryIO | RangeReadable],
+    files: str | os.PathLike[str] | Iterable[Trained],
     *,
     size: int = DEFAULT_SIZE,
     level: int = DEFAULT_LEVEL,
@@ -328,18 +331,33 @@ def train(
     check_range("level", level, MIN_LEVEL, MAX_LEVEL)
     if samples is not None:
         check_range("samples", samples, 1, 1 << 62)
-    files = list(expand(files))
+    names: list[Trained] = list(expand(files))
+
+    def records_of(file: Trained) -> Iterator[Record]:
+        with Reader(on_progress(open_source(file), "sampling"), **limits) as archive:
+            yield from archive
+
+    return trained_on(map(records_of, names), len(names), size=size, level=level, samples=samples)
+
+
+def trained_on(
+    archives: Iterable[Iterable[Record]],
+    count: int,
+    *,
+    size: int = DEFAULT_SIZE,
+    level: int = DEFAULT_LEVEL,
+    samples: int | None = None,
+) -> Training:
+    """Train a dictionary on the records of a number of archives; see `train`."""
     sampler = _Sampler(min(size * SAMPLES_TO_SIZE, MAX_SAMPLES_SIZE), samples)
-    meter = GainMeter(len(files))
+    meter = GainMeter(count)
     turns = _turns()
-    for file in files:
-        source = open_source(file)
-        with Reader(on_progress(source, "sampling"), **limits) as archive:
-            for record in archive:
-                held_out = next(turns)
-                meter.add(record, keep=held_out)
-                if not held_out:
-                    sampler.add(record)
+    for archive in archives:
+        for record in archive:
+            held_out = next(turns)
+            meter.add(record, keep=held_out)
+            if not held_out:
+                sampler.add(record)
     chosen = sampler.samples()
     dictionary = _trained(chosen, size, level)
     gains = meter.gains(dictionary, level)

@@ -12,7 +12,7 @@ from seekwarc.storage.remote_url import is_url
 from seekwarc.write.files import Existing, is_special
 from seekwarc.write.output import FileObjectOutput, OpenOutput, Output, PathOutput
 
-__all__ = ["Target", "committed", "open_output"]
+__all__ = ["Target", "committed", "committed_together", "open_output"]
 
 Target: TypeAlias = str | os.PathLike[str] | BinaryIO | Output
 
@@ -47,4 +47,21 @@ def committed(target: Target, *, existing: Existing = "overwrite") -> Iterator[O
         output.commit()
     except BaseException:
         output.abort()
+        raise
+
+
+@contextlib.contextmanager
+def committed_together() -> Iterator[list[Output]]:
+    """Commit the outputs that the block adds to a list, in that order, when it ends: all, or none."""
+    outputs: list[Output] = []
+    try:
+        yield outputs
+        for output in outputs:
+            output.seal()
+        # All that can fail is done; what is left is to give each its name.
+        for output in outputs:
+            output.commit()
+    except BaseException:
+        for output in outputs:
+            output.abort_committed()
         raise

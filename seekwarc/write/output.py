@@ -87,7 +87,7 @@ class Output(ABC):
         """Leave nothing under the final name."""
 
     def abort_committed(self) -> None:
-        """Abort the file, and remove it if `commit` has given it its name."""
+        """Abort the file, and remove it if `commit` has named it, unless it may have replaced one."""
         self.abort()
 
     def leave(self) -> str:
@@ -220,7 +220,8 @@ class FileOutput(Output):
     def abort_committed(self) -> None:
         self.abort()
         # A file that was continued had this name before.
-        if self._kept is None and is_at(self._own, self._target):
+        is_new = self._kept is None and self._existing == "error"
+        if is_new and is_at(self._own, self._target):
             with contextlib.suppress(OSError):
                 os.unlink(self._target)
 

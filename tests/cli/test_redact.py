@@ -41,7 +41,7 @@ def test_what_still_mentions_them_is_said(command, path, tmp_path) -> None:
     assert answer.stderr.count(" record mentions a removed ") == 4
     found = answer.json
     assert (found["status"], found["removed"], found["stubs"], len(found["mentions"])) == ("done", 1, 1, 4)
-    assert set(found["mentions"][0]) == {"offset", "type", "what", "text"}
+    assert set(found["mentions"][0]) == {"file", "offset", "type", "what", "text"}
 
 
 def test_a_file_is_replaced_in_place(command, path, tmp_path) -> None:
@@ -62,8 +62,8 @@ def test_a_dry_run_says_what_would_be_removed(command, path, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--uri", "a"), "name the new file with -o, or use --in-place"),
-        (("--uri", "a", "-o", "new.warc.zst", "--in-place"), "name the new file with -o, or use --in-place"),
+        (("--uri", "a"), "or use --in-place"),
+        (("--uri", "a", "-o", "new.warc.zst", "--in-place"), "or use --in-place"),
         (("-o", "new.warc.zst"), "every record would be removed"),
         (("--uri", "a", "-o", "new.warc.zst"), "no record matches"),
         (("--uri", SITES[0], "-o", "new.warc.zst"), "--with-revisits removes such revisits, too"),

@@ -14,9 +14,10 @@ from seekwarc import tools
 from seekwarc.errors import FormatError, NotFoundError, TargetError, TargetExistsError, UnsupportedError
 from tests.support.captures import SITES, related
 from tests.support.foreign import Foreign, warc_header, zstd_frame
+from tests.support.framed import film
 from tests.support.joined import assert_right, decompressed
 from tests.support.rounds import rounds
-from tests.support.writing import noise, small_dictionary, walk
+from tests.support.writing import noise, small_dictionary, text, walk
 
 STUB = "a record was removed from this file"
 
@@ -147,6 +148,41 @@ def test_a_dictionary_is_left_out_unless_it_is_to_be_kept(tmp_path, target) -> N
         assert archive.dictionary == dictionary
 
 
+@pytest.mark.parametrize("options", [{}, {"retrain": True}])
+def test_no_32_bytes_are_left_in_a_dictionary(tmp_path, target, options) -> None:
+    secret = noise(64, seed=7)
+    source = tmp_path / "crawl.warc.zst"
+    dictionary = seekwarc.Dictionary(small_dictionary().data[:-64] + secret)
+    with seekwarc.open(source, "w", dictionary=dictionary) as out:
+        for number in range(60):
+            out.write_resource(f"{SITES[0]}{number}", text(2000, seed=number), "text/plain")
+        out.write_resource(SITES[1], secret + noise(400, seed=8), "text/plain")
+    left = tools.redact(source, target, uri=SITES[1], keep_dictionary=True)
+    assert [(it.type, it.what) for it in left.mentions] == [("dictionary", "payload")]
+    done = tools.redact(source, target, uri=SITES[1], existing="overwrite", **options)
+    assert done.mentions == []
+    with seekwarc.open(target) as archive:
+        assert (archive.dictionary is not None) == bool(options)
+        known = archive.dictionary.data if archive.dictionary is not None else b""
+    for found in (target.read_bytes(), decompressed(target.read_bytes(), dictionary=known), known):
+        assert not any(secret[at : at + 32] in found for at in range(33))
+    assert content_of(target)[:60] == content_of(source)[:60]
+
+
+def test_a_file_with_the_dictionary_of_another_is_made_again(tmp_path) -> None:
+    one, two, other = (tmp_path / f"{name}.warc.zst" for name in ("one", "two", "other"))
+    for path in (one, two):
+        path.write_bytes(related(dictionary=small_dictionary()))
+    other.write_bytes(related())
+    before = other.read_bytes()
+    with seekwarc.open(one) as archive:
+        wanted = [record.id for record in archive if record.target_uri == SITES[1]]
+    done = tools.redact([one, two, other], in_place=True, ids=wanted, stubs=False)
+    assert (done.files, done.written, done.removed) == (3, 2, 3)
+    assert all(seekwarc.open(path).dictionary is None for path in (one, two))
+    assert other.read_bytes() == before
+
+
 # Where it goes.
 
 
@@ -160,7 +196,7 @@ def test_a_file_is_replaced_when_the_new_one_is_complete(crawl, tmp_path) -> Non
 
 
 def test_a_copy_that_differs_gets_no_name(crawl, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("seekwarc.tools.redacting._same_block", lambda *_: False)
+    monkeypatch.setattr("seekwarc.tools.redacting._has_block", lambda *_: False)
     before = crawl.read_bytes()
     with pytest.raises(FormatError, match="not equal"):
         tools.redact(crawl, in_place=True, uri=SITES[1])
@@ -180,6 +216,82 @@ def test_an_index_is_replaced_together_with_the_file(crawl, tmp_path) -> None:
         found = list(lines.lookup(SITES[1]))
         assert {line.fields["filename"] for line in found} == {"other.warc.zst"}
         assert [it.open().type for it in lines.lookup(SITES[2]) if it.is_capture] == ["response"] * 2
+
+
+@pytest.mark.parametrize("name", ["all.idx", pytest.param("all.parquet", marks=pytest.mark.slow)])
+def test_clusters_and_columnar_indexes_are_replaced(crawl, tmp_path, name) -> None:
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    other = tmp_path / "other.warc.zst"
+    other.write_bytes(crawl.read_bytes())
+    options = {"parquet": name.endswith("parquet"), "all_records": True}
+    tools.index([crawl, other], tmp_path / name, **options)
+    done = tools.redact(crawl, in_place=True, indexes=[tmp_path / name], uri=SITES[1], stubs=False)
+    again = tmp_path / f"again.{name.rpartition('.')[2]}"
+    tools.index([crawl, other], again, **options)
+    with seekwarc.Index(tmp_path / name) as one, seekwarc.Index(again) as two:
+        assert sorted(line.build() for line in one) == sorted(line.build() for line in two)
+    assert {(it.file, it.type, it.what) for it in done.mentions} >= {(str(tmp_path / name), "line", "uri")}
+
+
+def test_a_cluster_whose_blocks_would_stay_is_refused(crawl, tmp_path) -> None:
+    tools.index([crawl], tmp_path / "all.idx")
+    blocks = tmp_path / "all.cdx.gz"
+    index = (tmp_path / "all.idx").read_text().replace("all.cdx.gz", "part-0.gz")
+    (tmp_path / "all.idx").write_text(index)
+    blocks.rename(tmp_path / "part-0.gz")
+    with pytest.raises(UnsupportedError, match="blocks of this cluster"):
+        tools.redact(crawl, in_place=True, indexes=[tmp_path / "all.idx"], uri=SITES[1])
+    assert sorted(os.listdir(tmp_path)) == ["all.idx", "crawl.warc.zst", "part-0.gz"]
+
+
+def test_several_files_are_replaced_or_none(crawl, tmp_path, monkeypatch) -> None:
+    later = tmp_path / "later.warc.zst"
+    tools.filter(crawl, later, type="revisit", closure=False)
+    tools.redact(crawl, in_place=True, type="revisit", closure=False, stubs=False)
+    before = {path: path.read_bytes() for path in (crawl, later)}
+    with pytest.raises(ValueError, match=r"later.*revisit at offset"):
+        tools.redact([crawl, later], in_place=True, uri=SITES[0])
+    targets = [tmp_path / "new-1.warc.zst", tmp_path / "new-2.warc.zst"]
+    with pytest.raises(ValueError, match=r"later.*no record would be left"):
+        tools.redact(tmp_path, targets, uri=SITES[0], with_revisits=True)
+    monkeypatch.setattr("seekwarc.tools.redacting._has_block", lambda record, _: record.type != "revisit")
+    with pytest.raises(FormatError, match="not equal"):
+        tools.redact(tmp_path, targets, uri=SITES[1])
+    assert sorted(tmp_path.iterdir()) == [crawl, later]
+    assert {path: path.read_bytes() for path in (crawl, later)} == before
+    monkeypatch.undo()
+    done = tools.redact(tmp_path, targets, uri=SITES[1], reason="request 17")
+    assert (done.files, done.written, done.stubs) == (2, 2, 1)
+    assert content_of(targets[1]) == content_of(later)
+
+
+def test_a_sidecar_that_is_stale_goes_with_the_old_file(crawl, tmp_path, target) -> None:
+    beside = Path(f"{crawl}.seek")
+    beside.write_bytes(b"windows of what was removed")
+    tools.redact(crawl, target, uri=SITES[1])
+    assert beside.exists()
+    assert not Path(f"{target}.seek").exists()
+    tools.redact(crawl, in_place=True, uri=SITES[1])
+    assert not beside.exists()
+
+
+@pytest.mark.slow
+def test_a_sidecar_that_is_needed_is_made_again_and_named(tmp_path) -> None:
+    source, index = tmp_path / "crawl.warc.zst", tmp_path / "all.cdxj"
+    source.write_bytes(film(1, content_size=True).data)
+    assert tools.sidecar(source).records == 1
+    tools.index([source], index, all_records=True, sidecars={source.name: f"{source}.seek"})
+    with seekwarc.open(source) as archive:
+        first, large, _ = archive
+        expected, wanted = large.payload.pread(20 << 20, 1000), first.id
+    before = Path(f"{source}.seek").read_bytes()
+    tools.redact(source, in_place=True, indexes=[index], ids=[wanted], stubs=False)
+    assert Path(f"{source}.seek").read_bytes() != before
+    with seekwarc.Index(index) as lines:
+        found = [line.open() for line in lines if "seekTable" in line.fields]
+        assert [record.payload.pread(20 << 20, 1000) for record in found] == [expected]
+        assert found[0].seek_table_status == "sidecar"
 
 
 @pytest.mark.parametrize("text", [b"CDX N b a m s k r M S V g\n", b'a)/ 20260101000000 {"filename": "b"}\n'])
@@ -219,10 +331,10 @@ def test_a_dry_run_changes_nothing(crawl, tmp_path) -> None:
         ({"min_size": 0, "invert": True}, NotFoundError("no record matches")),
         ({"type": ["warcinfo", "response", "request", "metadata", "revisit"]}, ValueError("no record would")),
         ({"uri": "none"}, NotFoundError("no record matches")),
-        ({"uri": SITES[1], "target": None}, ValueError("set in_place or dry_run")),
-        ({"uri": SITES[1], "target": "crawl.warc.zst"}, TargetError("same file")),
+        ({"uri": SITES[1], "target": None}, ValueError("set dry_run")),
+        ({"uri": SITES[1], "target": "crawl.warc.zst"}, TargetError("itself a file to be read")),
         ({"uri": SITES[1], "target": "taken.warc.zst"}, TargetExistsError("exists")),
-        ({"uri": SITES[1], "target": "new.warc.gz"}, ValueError("is a .warc.zst")),
+        ({"uri": SITES[1], "target": "new.warc.gz"}, TargetError("is a .warc.zst")),
         ({"uri": SITES[1], "target": "s3://bucket/new.warc.zst"}, TargetError("not a URL")),
     ],
 )

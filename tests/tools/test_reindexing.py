@@ -8,7 +8,7 @@ import seekwarc
 from seekwarc import tools
 from seekwarc.errors import SourceError
 from seekwarc.read.options import ReadOptions
-from seekwarc.tools.reindexing import new_index
+from seekwarc.tools.reindexing import Remade, new_index
 from tests.support.captures import related
 
 
@@ -20,7 +20,8 @@ def test_lines_name_the_new_file_in_the_folder_of_the_old_one(tmp_path) -> None:
     text = index.read_text().replace('"old.warc.zst"', '"sub/old.warc.zst"')
     index.write_text(text)
     made = str(tmp_path / "made.part")
-    output = new_index(str(index), "old.warc.zst", made, "/x/new.warc.zst", ReadOptions())
+    remade = {"/y/old.warc.zst": Remade(made, "/x/new.warc.zst")}
+    output, _ = new_index(str(index), remade, ReadOptions(), {})
     assert index.read_text() == text
     output.commit()
     with seekwarc.Index(index) as lines:
@@ -28,5 +29,5 @@ def test_lines_name_the_new_file_in_the_folder_of_the_old_one(tmp_path) -> None:
 
 
 def test_an_index_that_is_missing_is_named(tmp_path) -> None:
-    with pytest.raises(SourceError, match=r"none.*cannot be read"):
-        new_index(str(tmp_path / "none"), "a", "a", "a", ReadOptions())
+    with pytest.raises(SourceError, match="none"):
+        new_index(str(tmp_path / "none"), {}, ReadOptions(), {})

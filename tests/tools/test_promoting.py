@@ -1,0 +1,89 @@
+"""Revisits whose originals are removed: their payloads stay, and nothing names what was removed."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+import seekwarc
+from seekwarc import tools
+from tests.support.joined import decompressed
+from tests.support.writing import noise
+
+URIS = [f"http://example.org/{number}" for number in range(5)]
+PAGE = noise(3000, seed=1)
+
+
+def write(path: Path, *captures: tuple[int, str]) -> Path:
+    """Write captures by number: a "response" with the page, or a "revisit" of the first capture."""
+    stated = {"refers_to_target_uri": URIS[0], "refers_to_date": "2026-01-01T00:00:00Z"}
+    with seekwarc.open(path, "w") as out:
+        for number, kind in captures:
+            common = {"date": f"2026-01-0{number + 1}T00:00:00Z", "record_id": f"urn:x:{number}"}
+            if kind == "response":
+                out.write_response(URIS[number], PAGE, status=200, **common)
+            else:
+                head = b"HTTP/1.1 200 OK\r\nX-Number: %d\r\n\r\n" % number
+                digest = seekwarc.Digest.of("sha1", hashlib.sha1(PAGE).digest())
+                common |= {"payload_digest": digest, "refers_to": "urn:x:0"}
+                out.write_revisit(URIS[number], head, **common, **stated)
+    return path
+
+
+def kinds(path: Path) -> list[str | None]:
+    with seekwarc.open(path) as archive:
+        return [record.type for record in archive]
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    return tmp_path / "rest.warc.zst"
+
+
+def test_the_first_revisit_gets_the_payload_and_the_others_refer_to_it(tmp_path, target) -> None:
+    source = write(tmp_path / "a.warc.zst", (0, "response"), (1, "revisit"), (2, "revisit"))
+    done = tools.redact(source, target, uri=URIS[0], promote=True, stubs=False)
+    assert (done.removed, done.promoted, done.repointed, done.revisits) == (1, 1, 1, 0)
+    assert done.mentions == []
+    assert kinds(target) == ["response", "revisit"]
+    with seekwarc.Collection([target]) as archive:
+        found = [archive.open_record(uri=uri) for uri in URIS[1:3]]
+        assert [record.payload.read() for record in found] == [PAGE, PAGE]
+        assert found[0].block.read().startswith(b"HTTP/1.1 200 OK\r\nX-Number: 1\r\n\r\n")
+    assert URIS[0].encode() not in decompressed(target.read_bytes())
+    assert tools.verify(target).is_sound
+
+
+def test_another_identical_capture_becomes_the_original(tmp_path) -> None:
+    one = write(tmp_path / "one.warc.zst", (0, "response"), (1, "revisit"))
+    two = write(tmp_path / "two.warc.zst", (2, "response"), (3, "revisit"))
+    done = tools.redact([one, two], in_place=True, ids=["urn:x:0"], promote=True, stubs=False)
+    assert (done.promoted, done.repointed, done.written) == (0, 2, 2)
+    assert (kinds(one), kinds(two)) == (["revisit"], ["response", "revisit"])
+    with seekwarc.Collection([one, two]) as archive:
+        assert [archive.open_record(uri=uri).payload.read() for uri in URIS[1:4]] == [PAGE] * 3
+        assert {record.refers_to_target_uri for record in archive} == {URIS[2], None}
+    assert done.mentions == []
+
+
+def test_revisits_that_cannot_be_promoted_are_refused_or_removed(tmp_path, target) -> None:
+    source = tmp_path / "a.warc.zst"
+    with seekwarc.open(source, "w") as out:
+        first = out.write_response(URIS[0], PAGE, status=200)
+        out.write_revisit(URIS[1], payload_digest="sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", refers_to=first)
+        out.write_response(URIS[2], b"other", status=200)
+    with pytest.raises(ValueError, match="cannot be verified"):
+        tools.redact(source, target, uri=URIS[0], promote=True)
+    done = tools.redact(source, target, uri=URIS[0], promote=True, with_revisits=True, stubs=False)
+    assert (done.removed, done.revisits, done.promoted) == (2, 1, 0)
+    assert kinds(target) == ["response"]
+
+
+def test_a_promoted_revisit_that_is_removed_itself_is_not_promoted(tmp_path, target) -> None:
+    source = write(tmp_path / "a.warc.zst", (0, "response"), (1, "revisit"), (2, "revisit"))
+    done = tools.redact(source, target, uris=URIS[:2], promote=True, stubs=False)
+    assert (done.removed, done.promoted, done.repointed) == (2, 1, 0)
+    with seekwarc.open(target) as archive:
+        assert [(it.target_uri, it.payload.read()) for it in archive] == [(URIS[2], PAGE)]
