@@ -37,6 +37,9 @@ STANDARD = MORE_SAMPLES.parent / "seeds" / "warc-1.1.txt"
 ODD_SAMPLES = MORE_SAMPLES.parent / "more-samples"
 """Files that break rules, beside MORE_SAMPLES; not part of the repository either."""
 
+WABAC = Path(os.environ.get("SEEKWARC_WABAC", ROOT.parent / "wabac.tgz"))
+"""The service worker of replays as `npm pack @webrecorder/wabac` leaves it: its licence is not ours."""
+
 PROGRAMS = {
     "chromium": "apt-get install chromium",
     "ffmpeg": "apt-get install ffmpeg",
@@ -63,6 +66,7 @@ FILES = {
         ODD_SAMPLES.is_dir(),
         "files that break rules, in ../more-samples beside SEEKWARC_SAMPLES",
     ),
+    "wabac": (WABAC.is_file(), "the .tgz of `npm pack @webrecorder/wabac`, which SEEKWARC_WABAC names"),
     "standard": (STANDARD.is_file(), "the text of WARC 1.1, in ../seeds beside the folder SEEKWARC_SAMPLES"),
 }
 """Files outside the repository that tests use: whether they are there, and what they are."""

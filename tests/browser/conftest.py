@@ -53,8 +53,8 @@ def serve() -> Iterator[Callable[..., Served]]:
     """Serve files, each call in a process of its own, until the tests end."""
     started = []
 
-    def run(*paths: Path) -> Served:
-        command = [sys.executable, "-m", "seekwarc", "serve", "--port", "0", *map(str, paths)]
+    def run(*arguments: Path | str) -> Served:
+        command = [sys.executable, "-m", "seekwarc", "serve", "--port", "0", *map(str, arguments)]
         process = subprocess.Popen(command, stdout=subprocess.PIPE)
         started.append(process)
         address = re.search(r"http://\S+/", process.stdout.readline().decode())
