@@ -17,10 +17,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from seekwarc.serve.replay import replay_application
-from seekwarc.serve.replay_worker import read_worker
 
 from seekwarc.serve.library import Library
+from seekwarc.serve.replay import replay_application
+from seekwarc.serve.replay_worker import read_worker
 from tests.browser.conftest import FLAGS, Pages, until
 from tests.conftest import WABAC
 from tests.serve.conftest import running
