@@ -33,11 +33,13 @@ if TYPE_CHECKING:
     from seekwarc.tools.splitting import split as split
     from seekwarc.tools.training import train as train
     from seekwarc.tools.verifying import verify as verify
+    from seekwarc.tools.wacz_creating import create_wacz as create_wacz
 
 # A tool is imported when it is used.
 _HOMES = {
     "concat": "seekwarc.tools.concatenating",
     "convert": "seekwarc.tools.converting",
+    "create_wacz": "seekwarc.tools.wacz_creating",
     "dedupe": "seekwarc.tools.deduplicating",
     "dictionary": "seekwarc.tools.dictionaries",
     "extract": "seekwarc.tools.extracting",

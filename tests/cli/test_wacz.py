@@ -57,3 +57,19 @@ def test_convert_takes_a_wacz_of_one_file(tmp_path: Path, capfd: pytest.CaptureF
     path.write_bytes(wacz(members()))
     assert main(["convert", str(path), str(new)]) == 0
     assert FILM_BYTES in new.read_bytes()
+
+
+def test_create_makes_one(crawl: str, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("pages.txt").write_text(
+        f'{{"format": "json-pages-1.0"}}\n{{"url": "{HOME}"}}\n\n{FILM}\nhttp://missing/\n'
+    )
+    assert main(["wacz", "create", crawl, "-o", "new.wacz", "--title", "T", "--pages", "pages.txt"]) == 0
+    said = capfd.readouterr()
+    assert said.out.startswith("2 WARC files, 6 lines of the index, 4 pages: ")
+    assert said.err == "seekwarc: no capture of the page http://missing/\n"
+    assert main(["wacz", "create", crawl, "-o", "new.wacz"]) == 2
+    assert main(["wacz", "create", crawl, "-o", "new.wacz", "-f", "--to", "none", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["lines"] == 6
+    Path("pages.txt").write_text("{\n")
+    assert main(["wacz", "create", crawl, "-o", "y.wacz", "--pages", "pages.txt"]) == 2
+    assert "pages.txt: line 1 is not JSON" in capfd.readouterr().err

@@ -115,8 +115,9 @@ VERBS_OF_THE_LIBRARY = {"ls", "cat", "lookup", "conform", "serve", "url", "compl
 
 
 def test_every_verb_for_whole_files_is_a_function() -> None:
-    # `sidecar` is an option of the verb `index`.
-    assert set(VERBS) - VERBS_OF_THE_LIBRARY == set(tools.__all__) - {"sidecar"}
+    # `sidecar` is an option of the verb `index`, and `wacz` is several verbs.
+    named = {"wacz" if it.endswith("_wacz") else it for it in tools.__all__}
+    assert set(VERBS) - VERBS_OF_THE_LIBRARY == named - {"sidecar"}
 
 
 def test_a_file_is_described(source: Path) -> None:
