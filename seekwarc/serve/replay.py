@@ -18,6 +18,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
@@ -82,14 +83,17 @@ def replay_application(library: Library, worker: bytes, *, hosts: Sequence[str] 
     worker_fields = {**fields, "content-security-policy": WORKER_POLICY, "service-worker-allowed": "/"}
     captures = Captures(library)
     routes = [
-        Route("/sw.js", static(worker, "sw.js", worker_fields)),
+        Route("/wabac.js", _imported(static(worker, "wabac.js", worker_fields))),
         Route("/raw/{rest:path}", RawEndpoint(captures)),
         Route("/timemap/link/{rest:path}", _time_map(captures)),
         Route("/progress", _progress(library)),
     ]
     for file in files("seekwarc.serve").joinpath("page").iterdir():
         content = file.read_bytes()
-        if file.name == "replay.html":
+        if file.name == "replay-worker.js":
+            script = content.replace(b"$CONFIGURATION", json.dumps(CONFIGURATION).encode())
+            routes.append(Route("/sw.js", static(script, file.name, worker_fields)))
+        elif file.name == "replay.html":
             message = html.escape(json.dumps(CONFIGURATION))
             page = static(content.replace(b"$CONFIGURATION", message.encode()), file.name, fields)
             routes += [Route("/web/{rest:path}", page), Route("/", page)]
@@ -97,6 +101,17 @@ def replay_application(library: Library, worker: bytes, *, hosts: Sequence[str] 
             routes.append(Route(f"/{file.name}", static(content, file.name, fields)))
     middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)]
     return Starlette(routes=routes, middleware=middleware, exception_handlers=HANDLERS)
+
+
+def _imported(endpoint: Callable[[Request], Response]) -> Callable[[Request], Response]:
+    """Refuse the script of the worker to those who would register it without what guards it."""
+
+    def guarded(request: Request) -> Response:
+        if "service-worker" in request.headers or request.headers.get("sec-fetch-dest", "script") != "script":
+            raise HTTPException(403, "this is a part of /sw.js")
+        return endpoint(request)
+
+    return guarded
 
 
 def _time_map(captures: Captures) -> Callable[[Request], Response]:

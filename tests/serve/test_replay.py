@@ -54,14 +54,25 @@ def test_replayed_documents_get_a_policy_that_holds_without_rewriting(client) ->
 
 
 def test_the_worker_may_fetch_from_this_origin_alone(client) -> None:
-    answer = client.get("/sw.js")
-    assert (answer.body, answer.headers["content-type"]) == (b"the worker", "text/javascript; charset=utf-8")
-    assert answer.headers["service-worker-allowed"] == "/"
-    assert (
-        answer.headers["content-security-policy"]
-        == "default-src 'none'; connect-src 'self'; script-src 'self'"
-    )
-    assert answer.headers["cache-control"] == "no-cache"
+    for name in ("/sw.js", "/wabac.js"):
+        fields = client.get(name).headers
+        policy = "default-src 'none'; connect-src 'self'; script-src 'self'"
+        assert fields["content-security-policy"] == policy
+        assert fields["content-type"] == "text/javascript; charset=utf-8"
+        assert fields["cache-control"] == "no-cache"
+    assert client.get("/sw.js").headers["service-worker-allowed"] == "/"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"service-worker": "script"}, {"sec-fetch-dest": "serviceworker"}, {"sec-fetch-dest": "worker"}],
+)
+def test_wabac_is_loaded_only_by_the_worker_that_guards_it(client, fields) -> None:
+    assert client.get("/wabac.js", headers={"sec-fetch-dest": "script"}).body == b"the worker"
+    assert client.get("/wabac.js", headers=fields).status == 403
+    script = client.get("/sw.js", headers=fields).body.decode()
+    told = re.search(r"const COLLECTION = (.*);\n", script)
+    assert json.loads(told[1])["extraConfig"]["archivePrefix"] == "/raw/"
 
 
 def test_the_files_of_the_page_are_there_and_no_others(client) -> None:
