@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import lt, sub
 from struct import Struct
@@ -88,12 +88,9 @@ class Span(NamedTuple):
     it may refer to all of that, so that the frame has to be decoded from its beginning."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class SidecarRecord:
-    """One record as it is written to a sidecar.
-
-    `spans` is iterated over once, before the other fields are used: a generator may set these.
-    """
+    """One record as it is written to a sidecar."""
 
     offset: int
     """Offset in the archive of the gzip member, or Zstandard frame, that the record is."""
@@ -101,7 +98,7 @@ class SidecarRecord:
     """Stored bytes up to its end."""
     content_size: int
     """Bytes of the decompressed record: header, block and CRLF CRLF."""
-    spans: Iterable[Span]
+    spans: Sequence[Span]
     """Begin with the first block of the member or frame, each where the one before it ends."""
 
 
@@ -208,27 +205,23 @@ class DirectoryBuilder:
     def __init__(self) -> None:
         self._spans = array("Q")
         self._rows = array("Q")
-        self._firsts = 0
         self._windows_size = 0
 
-    def add_span(self, span: Span) -> None:
-        """Add a span of the record that is added next; its window follows those before."""
-        size = len(span.window or b"")
-        if size > MAX_WINDOW:
-            raise ValueError(f"a window has at most {MAX_WINDOW} bytes, not {size}")
-        window = self._windows_size * WINDOW_UNIT + size if span.window is not None else ALL_BEFORE
-        self._spans.extend((8 * span.stored - span.bits, span.content, span.xxh64, window))
-        self._windows_size += size
-
-    def end_record(self, record: SidecarRecord) -> None:
-        """Add a record, which has the spans that were added since the one before."""
-        first = self._firsts
-        self._firsts = len(self._spans) // SPAN_WORDS
-        if self._firsts == first or (self._rows and self._rows[-RECORD_WORDS] >= record.offset):
+    def add(self, record: SidecarRecord) -> None:
+        """Add a record, which is after the one before; the windows of its spans follow those before."""
+        if not record.spans or (self._rows and self._rows[-RECORD_WORDS] >= record.offset):
             raise ValueError(
                 f"the record at offset {record.offset} has no span, or is not after the one before"
             )
+        first = len(self._spans) // SPAN_WORDS
         self._rows.extend((record.offset, record.length, record.content_size, first, 0))
+        for span in record.spans:
+            size = len(span.window or b"")
+            if size > MAX_WINDOW:
+                raise ValueError(f"a window has at most {MAX_WINDOW} bytes, not {size}")
+            window = self._windows_size * WINDOW_UNIT + size if span.window is not None else ALL_BEFORE
+            self._spans.extend((8 * span.stored - span.bits, span.content, span.xxh64, window))
+            self._windows_size += size
 
     def build(self, identity: ArchiveIdentity) -> bytes:
         """Return spans, records and trailer."""

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from hashlib import sha256
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-import xxhash
-
 from seekwarc.format.buffer import Buffer
 from seekwarc.format.seektable import SeekTable
 from seekwarc.format.sidecar import SAMPLE_SIZE, ArchiveIdentity, DirectoryBuilder
@@ -18,14 +16,11 @@ if TYPE_CHECKING:
     from seekwarc.format.sidecar import SidecarRecord
     from seekwarc.storage.source import RangeReadable
 
-__all__ = ["archive_identity", "span_checksum", "write_sidecar"]
+__all__ = ["archive_identity", "write_sidecar"]
 
 FRAME_SIZE: Final = 256 << 10
 """Content of a frame: windows compress better together, and a read decodes one frame for one of them."""
 LEVEL: Final = 3
-
-span_checksum = xxhash.xxh64_intdigest
-"""XXH64, seed 0, of a span's content."""
 
 
 def archive_identity(source: RangeReadable) -> ArchiveIdentity:
@@ -50,10 +45,9 @@ def write_sidecar(target: BinaryIO, records: Iterable[SidecarRecord], identity: 
     output = _Output(target)
     directory = DirectoryBuilder()
     for record in records:
+        directory.add(record)
         for span in record.spans:
-            directory.add_span(span)
             output.add(span.window or b"")
-        directory.end_record(record)
     # Frames of the directory hold no windows, so that it is read without them.
     output.flush()
     output.add(directory.build(identity))

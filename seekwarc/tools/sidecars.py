@@ -178,7 +178,7 @@ class _Making:
             return None
         if made is not None:
             self.records += 1
-            self.spans += len([*made.spans])
+            self.spans += len(made.spans)
         return made
 
     def _in_member(self, record: Record) -> SidecarRecord:

@@ -22,10 +22,8 @@ def content_of(records=RECORDS) -> bytes:
     builder = DirectoryBuilder()
     windows = b""
     for record in records:
-        for span in record.spans:
-            builder.add_span(span)
-            windows += span.window
-        builder.end_record(record)
+        builder.add(record)
+        windows += b"".join(span.window for span in record.spans)
     return windows + builder.build(IDENTITY)
 
 

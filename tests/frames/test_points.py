@@ -65,12 +65,9 @@ def test_every_block_is_entered(some: Member) -> None:
 
 
 def run_of(some: Member, stored: bytes, change: bytes = b"") -> SpanRun:
-    builder, windows = DirectoryBuilder(), b""
-    record = some.record(20_000)
-    for span in record.spans:
-        builder.add_span(span)
-        windows += span.window
-    builder.end_record(record)
+    builder, record = DirectoryBuilder(), some.record(20_000)
+    builder.add(record)
+    windows = b"".join(span.window for span in record.spans)
     content = windows + builder.build(archive_identity(BytesSource(some.stored)))
     spans = Directory(lambda start, stop: content[start:stop], len(content), 1 << 20).find(0)
     context = FrameContext(Fetcher(BytesSource(stored)), FrameDecoder(lambda: None), cache_size=0, threads=2)

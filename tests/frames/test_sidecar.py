@@ -10,7 +10,7 @@ import zstandard
 
 from seekwarc.format.seektable import SeekTable, table_frame_size
 from seekwarc.format.sidecar import Directory, SidecarRecord, Span
-from seekwarc.frames.sidecar import FRAME_SIZE, archive_identity, span_checksum, write_sidecar
+from seekwarc.frames.sidecar import FRAME_SIZE, archive_identity, write_sidecar
 from seekwarc.storage.local import BytesSource
 
 WINDOWS = [os.urandom(32 << 10) for _ in range(10)]
@@ -20,7 +20,7 @@ def written() -> bytes:
     spans = [Span(100 * n + 50, n % 8, 1000 * n, n, window) for n, window in enumerate(WINDOWS)]
     out = io.BytesIO()
     records = [
-        SidecarRecord(0, 2000, 10_000, iter(spans)),
+        SidecarRecord(0, 2000, 10_000, spans),
         SidecarRecord(2000, 9, 20, [Span(2003, 0, 0, 1, b"")]),
     ]
     write_sidecar(out, records, archive_identity(BytesSource(bytes(5000))))
@@ -54,7 +54,3 @@ def test_the_identity_is_of_beginning_and_end():
     assert identity.size == 200_000
     assert identity.head_sha256 == hashlib.sha256(data[:65536]).digest()
     assert identity.tail_sha256 == hashlib.sha256(data[-65536:]).digest()
-
-
-def test_the_checksum_of_a_span_has_64_bits():
-    assert span_checksum(b"") == 0xEF46DB3751D8E999
