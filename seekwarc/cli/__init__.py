@@ -49,7 +49,7 @@ VERBS: Final = {
     "train": "make a dictionary from the records of files",
     "dictionary": "extract or describe the dictionary of a file",
     "serve": "serve archives to a browser: search, view, play and scrub",
-    "wacz": "make a WACZ of WARC files",
+    "wacz": "make, check and merge WACZ files",
     "url": "print the address of a capture in `seekwarc serve`, for ffmpeg and mpv",
     "completion": "print a completion script for a shell",
     "demo": "make an example and show what a range read costs",

@@ -1,13 +1,18 @@
-"""Make a WACZ of WARC files: one file with an index and a list of pages, which replayweb.page opens.
+"""Make, check and merge WACZ files: WARC files with an index and a list of pages, which replayweb.page opens.
 
   seekwarc wacz create crawl.warc.gz -o crawl.wacz --title "My crawl"
+  seekwarc wacz validate crawl.wacz
+  seekwarc wacz merge monday.wacz tuesday.wacz -o week.wacz
 
-WARC files in the wanted compression (--to) are copied as they are, the others are converted; a .warc.zst
-always is, since players cannot read it. All other verbs read a WACZ: `seekwarc convert crawl.wacz --to-dir
-FOLDER` takes the WARC files out again.
+create: WARC files in the wanted compression (--to) are copied as they are, the others are converted; a
+.warc.zst always is, since players cannot read it. With --pages, pages.jsonl lists the URIs that are in LIST,
+a line each, and other pages are in extraPages.jsonl. A line may be JSON with a `url`, as in pages.jsonl.
 
-With --pages, pages.jsonl lists the URIs that are in FILE, a line each, and other pages are in
-extraPages.jsonl. A line may be JSON with a field `url`, as in pages.jsonl.
+validate: checks the rules of WACZ 1.1.1, all hashes, and that each line of the index leads to its record.
+Exit status 1 means that there are errors, or with --strict warnings.
+
+merge: copies the WARC files of several WACZ files into one. All other verbs read a WACZ, too: `seekwarc
+convert crawl.wacz --to-dir FOLDER` takes the WARC files out again.
 """
 
 from __future__ import annotations
@@ -16,9 +21,9 @@ import argparse
 import json
 from dataclasses import asdict
 
-from seekwarc.cli.arguments import add_json_argument, add_output_arguments
+from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments
 from seekwarc.cli.options import add_limit_arguments, limit_options
-from seekwarc.cli.printing import report_done, say
+from seekwarc.cli.printing import done_json, printable, report_done, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option, output_target
@@ -26,39 +31,71 @@ from seekwarc.errors import SeekWarcError, SourceError
 from seekwarc.format.words import counted
 from seekwarc.system import cores
 from seekwarc.tools.wacz_creating import create_wacz
+from seekwarc.tools.wacz_merging import merge_wacz
+from seekwarc.tools.wacz_validating import validate_wacz
 from seekwarc.tools.wacz_writing import WaczWriting
 
 __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("create",), help="create: a WACZ of WARC files")
-    parser.add_argument("files", metavar="FILE", nargs="+", help="WARC files, folders, WACZ files")
-    add_output_arguments(parser, "OUT", "the new .wacz")
-    parser.add_argument("--to", choices=("gz", "none"), default="gz", help="compression of its WARC files")
-    parser.add_argument("--pages", metavar="FILE", help="URIs of the pages (default: HTML that has a title)")
-    parser.add_argument("--title", metavar="TEXT", help="title of the WACZ")
-    parser.add_argument("--description", metavar="TEXT", help="what it has")
+    parser.add_argument("action", choices=("create", "validate", "merge"), help="what to do")
+    parser.add_argument(
+        "files", metavar="FILE", nargs="+", help="create: WARC files, folders; else: WACZ files"
+    )
+    add_output_arguments(parser, "OUT", "the new .wacz, of create and merge", required=False)
+    parser.add_argument("--title", metavar="TEXT", help="title of the new WACZ")
+    parser.add_argument("--description", metavar="TEXT", help="what the new WACZ has")
+    parser.add_argument(
+        "--to", choices=("gz", "none"), default="gz", help="create: compression of its WARC files"
+    )
+    parser.add_argument("--pages", metavar="LIST", help="create: the pages (default: HTML that has a title)")
+    add_flag(parser, "--strict", text="validate: warnings are failures too")
     add_json_argument(parser)
     add_limit_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    done = create_wacz(
-        options.files,
-        output_target(options.output),
-        compression=options.to,
-        pages=_pages(options.pages) if options.pages is not None else (),
-        title=options.title,
-        description=options.description,
-        existing=existing_option(options),
-        on_warning=say,
-        on_progress=watch,
-        processes=cores(),
-        **limit_options(options),
-    )
+    if (options.action == "validate") != (options.output is None):
+        hint = "takes no -o" if options.output is not None else "needs the name of the new file: -o"
+        raise SeekWarcError(f"`wacz {options.action}` {hint}")
+    if options.action == "validate":
+        return max(_validate(name, options) for name in options.files)
+    target, existing = output_target(options.output), existing_option(options)
+    texts = {"title": options.title, "description": options.description}
+    if options.action == "merge":
+        done = merge_wacz(options.files, target, existing=existing, on_progress=watch, **texts)
+    else:
+        done = create_wacz(
+            options.files,
+            target,
+            compression=options.to,
+            pages=_pages(options.pages) if options.pages is not None else (),
+            existing=existing,
+            on_warning=say,
+            on_progress=watch,
+            processes=cores(),
+            **texts,
+            **limit_options(options),
+        )
     report_done(options, _text(done), {**asdict(done), "files": options.files, "target": options.output})
     return 0
+
+
+def _validate(name: str, options: argparse.Namespace) -> int:
+    report = validate_wacz(name)
+    is_fine = report.is_valid and not (options.strict and report.counts)
+    if options.json:
+        fields = asdict(report) | {"valid": report.is_valid}
+        print(done_json(file=name, **fields))
+        return int(not is_fine)
+    for finding in report.findings:
+        print(printable(f"{name}: {finding}"))
+    counts = f"{counted(report.members, 'member')}, {counted(report.lines, 'line')} of the index, "
+    total = counted(sum(report.counts.values()), "finding")
+    verdict = "valid" if report.is_valid else "not valid"
+    print(printable(f"{name}: {verdict}: {counts}{counted(report.pages, 'page')}; {total}"))
+    return int(not is_fine)
 
 
 def _text(done: WaczWriting) -> str:

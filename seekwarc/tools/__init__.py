@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from seekwarc.tools.training import train as train
     from seekwarc.tools.verifying import verify as verify
     from seekwarc.tools.wacz_creating import create_wacz as create_wacz
+    from seekwarc.tools.wacz_merging import merge_wacz as merge_wacz
+    from seekwarc.tools.wacz_validating import validate_wacz as validate_wacz
 
 # A tool is imported when it is used.
 _HOMES = {
@@ -49,10 +51,12 @@ _HOMES = {
     "join": "seekwarc.tools.joining",
     "pack": "seekwarc.tools.packing",
     "recover": "seekwarc.tools.recovering",
+    "merge_wacz": "seekwarc.tools.wacz_merging",
     "redact": "seekwarc.tools.redacting",
     "sidecar": "seekwarc.tools.sidecars",
     "split": "seekwarc.tools.splitting",
     "train": "seekwarc.tools.training",
+    "validate_wacz": "seekwarc.tools.wacz_validating",
     "verify": "seekwarc.tools.verifying",
 }
 __all__ = list(_HOMES)

@@ -73,3 +73,19 @@ def test_create_makes_one(crawl: str, capfd: pytest.CaptureFixture[str]) -> None
     Path("pages.txt").write_text("{\n")
     assert main(["wacz", "create", crawl, "-o", "y.wacz", "--pages", "pages.txt"]) == 2
     assert "pages.txt: line 1 is not JSON" in capfd.readouterr().err
+
+
+def test_validate_prints_findings(crawl: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["wacz", "validate", crawl]) == 1
+    said = capfd.readouterr().out.splitlines()
+    assert said[0].startswith("x.wacz: W10 error: datapackage.json: profile is None")
+    assert said[-1] == "x.wacz: not valid: 6 members, 6 lines of the index, 1 page; 4 findings"
+    assert main(["wacz", "merge", crawl, crawl, "-o", "new.wacz"]) == 0
+    assert main(["wacz", "validate", "new.wacz"]) == 0
+    assert main(["wacz", "validate", "new.wacz", crawl, "--json"]) == 1
+    one, other = map(json.loads, capfd.readouterr().out.splitlines()[-2:])
+    assert (one["valid"], other["valid"]) == (True, False)
+    assert other["findings"][0]["rule"] == "W10"
+    assert main(["wacz", "merge", crawl]) == 2
+    assert main(["wacz", "validate", crawl, "-o", "x"]) == 2
+    assert main(["wacz", "validate", "missing.wacz"]) == 2

@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
@@ -24,6 +25,7 @@ PAGES = (
 )
 
 
+@cache
 def warc(name: str) -> bytes:
     """Return a WARC file with a page, a film, and a revisit of the page."""
     stored = io.BytesIO()
