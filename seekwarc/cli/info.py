@@ -1,10 +1,14 @@
 """Describe a file, or one record: its frames, their sizes, its seek table, the cost of a range.
 
 Several files, or all WARC files in and below a folder, are described one by one. With --since and --until,
-only the records of that time are counted, or the first of them with the URI is described.
+only the records of that time are counted, or the first of them with the URI is described. With --by, the
+records of all files together are counted by type, HTTP status, media type, host or month, those with the most
+stored bytes first; what revisits save is the stored bytes of the captures that they repeat. An index (.cdxj,
+.idx, .parquet) is counted without opening the files that it names.
 
 seekwarc info crawl.warc.zst
 seekwarc info crawls/ --json
+seekwarc info crawls/ --by host --top 20
 seekwarc info crawl.warc.zst 3117
 seekwarc info crawl.warc.zst 3117 --frames
 """
@@ -15,13 +19,14 @@ import argparse
 import json
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from seekwarc.cdx.wacz import pages_in
 from seekwarc.cli.arguments import add_flag, add_json_argument
+from seekwarc.cli.arguments import number as count_of
 from seekwarc.cli.batch import Printer, add_batch_arguments, run_batch
 from seekwarc.cli.options import add_limit_arguments, add_sidecar_argument, open_options
 from seekwarc.cli.printing import picked, printable
@@ -30,6 +35,8 @@ from seekwarc.cli.sizes import human_size, parse_range
 from seekwarc.cli.targets import input_target, open_archive
 from seekwarc.collection.collection import Collection
 from seekwarc.collection.entry import damaged_places
+from seekwarc.collection.groups import GROUPINGS, Group, Grouping, Groups, Savings
+from seekwarc.errors import SeekWarcError
 from seekwarc.format.words import counted
 from seekwarc.read.body import TableStatus
 from seekwarc.read.options import OpenOptions
@@ -42,10 +49,12 @@ from seekwarc.tools.describe import (
     SHADES,
     FileSummary,
     describe_file,
+    describe_index,
     describe_record,
     frame_picture,
     typical_read,
 )
+from seekwarc.tools.indexed import is_index
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.work import JobContext
 
@@ -56,6 +65,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "run"]
 
+TOP = 20
 MAX_SHOWN = 5
 """Holes of a joined payload that are listed."""
 STATUS = {
@@ -84,6 +94,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--range", metavar="RANGE", help="print what reading this range of the payload would cost"
     )
+    parser.add_argument("--by", choices=GROUPINGS, help="count the records of all files by this")
+    text = "groups that --by prints (default: 20); the others are counted as one"
+    parser.add_argument("--top", type=count_of("number", 1), default=TOP, metavar="N", help=text)
     add_sidecar_argument(parser)
     add_json_argument(parser, "file")
     add_batch_arguments(parser)
@@ -95,11 +108,18 @@ def run(options: argparse.Namespace) -> int:
     if (options.offset, options.uri, options.id) == (None, None, None):
         jobs = [Job(name) for name in expand(options.files)]
         given = open_options(options, len(jobs))
-        work = _Describing(given, Selection.of(since=options.since, until=options.until))
-        status = run_batch(options, jobs, work, Printer(_file_text, _file_json, summary=False))
+        work = _Describing(given, Selection.of(since=options.since, until=options.until), options.by)
+        totals = _Totals()
+        printer = Printer(_file_text, _file_json, keep=totals.add, summary=False)
+        status = run_batch(options, jobs, work, printer)
         for name in filter(is_wacz, options.files):
             _print_pages(name, as_json=options.json)
+        if options.by is not None:
+            shown, others = totals.groups.most(options.top)
+            print(totals.json(shown, others, options.by) if options.json else totals.text(shown, others))
         return status
+    if options.by is not None:
+        raise SeekWarcError("--by counts the records of files: leave out the offset, --uri or --id")
     with ExitStack() as opened:
         archive = opened.enter_context(open_archive(options.files[0], **open_options(options)))
         record, status = wanted_record(archive, options)
@@ -144,13 +164,70 @@ class _Describing:
 
     options: OpenOptions
     selection: Selection
+    by: Grouping | None
 
     def __call__(self, job: Job, context: JobContext) -> tuple[Status, FileSummary]:
+        if is_index(job.source):
+            if self.selection:
+                raise SeekWarcError("--since and --until need the files themselves", source=job.source)
+            return Status.DONE, describe_index(job.source, by=self.by or "type")
         source = context.on_progress(open_source(input_target(job.source)), "reading")
         with Reader(source, **self.options) as archive:
-            summary = describe_file(archive, selection=self.selection)
+            summary = describe_file(archive, by=self.by, selection=self.selection)
             is_sound = not summary.is_cut_off and not summary.damaged
             return Status.DONE if is_sound else Status.PROBLEMS, summary
+
+
+class _Totals:
+    """What all files hold together."""
+
+    def __init__(self) -> None:
+        self.groups, self._savings = Groups(), Savings()
+        self._files = 0
+        self._damaged: list[tuple[str, int]] = []
+
+    def add(self, job: Job, summary: FileSummary) -> None:
+        self._files += 1
+        self._damaged += [(job.source, offset) for offset in summary.damaged]
+        if summary.groups is not None and summary.savings is not None:
+            self.groups.merge(summary.groups)
+            self._savings.merge(summary.savings)
+
+    def json(self, shown: Sequence[Group], others: Group | None, by: Grouping) -> str:
+        fields = {
+            "kind": "groups",
+            "files": self._files,
+            "by": by,
+            "groups": [_group_json(it) for it in shown],
+            "others": _group_json(others) if others is not None else None,
+            "revisits": self._savings.revisits,
+            "saved_by_revisits": self._savings.stored_size,
+            "damaged": [dict(zip(("file", "offset"), it, strict=True)) for it in self._damaged],
+        }
+        return json.dumps(fields)
+
+    def text(self, shown: Sequence[Group], others: Group | None) -> str:
+        lines = [f"{'RECORDS':>10} {'CONTENT':>10} {'STORED':>10} {'RATIO':>7}"]
+        lines += [_group_line(it, "-" if it.name is None else it.name) for it in shown]
+        lines += [_group_line(others, "(all others)")] if others is not None else []
+        if self._savings.revisits:
+            saved = human_size(max(self._savings.stored_size, 0))
+            lines.append(f"{counted(self._savings.revisits, 'revisit')} save {saved} of stored bytes")
+        if self._damaged:
+            lines.append(damaged_places(self._damaged))
+        return "\n".join(lines)
+
+
+def _group_json(group: Group) -> dict[str, object]:
+    # An index tells no sizes of content.
+    return group._asdict() | {"content_size": group.content_size or None}
+
+
+def _group_line(group: Group, name: str) -> str:
+    content, stored = group.content_size, group.stored_size
+    ratio = f"{stored / content:.1%}" if content else "-"
+    size = human_size(content) if content else "-"
+    return f"{group.records:>10} {size:>10} {human_size(stored):>10} {ratio:>7}  {printable(name)}"
 
 
 def _file_json(summary: FileSummary | None) -> dict[str, object]:

@@ -6,9 +6,15 @@ Source: RFC 3986, appendix B; RFC 3490, section 4.
 from __future__ import annotations
 
 import re
-from typing import Any, AnyStr
+from functools import lru_cache
+from typing import Any, AnyStr, Final
 
-__all__ = ["idna", "split_uri"]
+__all__ = ["host_of", "idna", "split_uri"]
+
+MAX_KNOWN: Final = 4096
+"""Hosts that are remembered, since the same one comes again and again."""
+MAX_REMEMBERED: Final = 255
+"""Length of an authority that is remembered."""
 
 _URI = r"(?:([A-Za-z][A-Za-z0-9+.\-]*):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?"
 _TEXT = re.compile(_URI, re.DOTALL)
@@ -28,3 +34,25 @@ def idna(host: str) -> bytes | None:
         return host.encode("idna")
     except UnicodeError:
         return None
+
+
+def host_of(uri: str) -> str:
+    """Return the host of a URI in lower case, or the one that a DNS record is about; empty if it has none."""
+    scheme, authority, path, _ = split_uri(uri)
+    if scheme is not None and scheme.lower() == "dns":
+        authority = path
+    if not authority:
+        return ""
+    return (_known_host if len(authority) <= MAX_REMEMBERED else _host)(authority)
+
+
+def _host(authority: str) -> str:
+    host = authority.rpartition("@")[2].lower()
+    if not host.endswith("]"):
+        host = host.partition(":")[0] if not host.startswith("[") else host.rpartition(":")[0]
+    if not host.isascii():
+        host = (idna(host) or host.encode("utf-8", "surrogateescape")).decode("ascii", "surrogateescape")
+    return host.rstrip(".")
+
+
+_known_host = lru_cache(MAX_KNOWN)(_host)

@@ -43,6 +43,9 @@ CELLS: Final = 512
 MAX_CELLS: Final = 4096
 MAX_COMMON: Final = 40
 """Media types that the summary names."""
+MAX_SHOWN: Final = 12
+"""Groups of a kind that the overview names, but for months."""
+MAX_MONTHS: Final = 1200
 MAX_WORDS: Final = 8
 MAX_WORD_LENGTH: Final = 400
 
@@ -71,6 +74,7 @@ def api_routes(library: Library, replay: str | None = None) -> list[Route]:
     return [
         Route("/openapi.json", answer(lambda _: DESCRIPTION)),
         Route("/summary", answer(api.summary)),
+        Route("/glance", answer(api.glance)),
         Route("/records", answer(api.records)),
         Route("/records/{record_id}", answer(api.record)),
         Route("/records/{record_id}/frames", answer(api.frames)),
@@ -111,6 +115,23 @@ class _Api:
             "types": dict(catalogue.types.most_common(MAX_COMMON)),
             "mimes": dict(catalogue.mimes.most_common(MAX_COMMON)),
             "replay": self._replay,
+        }
+
+    def glance(self, _: Request) -> dict[str, Any]:
+        library = self._library
+        complete = library.catalogue.complete
+        found: dict[str, Any] = {}
+        for by, groups in library.groups.items():
+            shown, others = groups.most(MAX_MONTHS if by == "month" else MAX_SHOWN)
+            found[by] = {
+                "groups": [it._asdict() for it in shown],
+                "others": others._asdict() if others is not None else None,
+            }
+        return {
+            "complete": complete,
+            "groups": found,
+            "revisits": library.savings.revisits,
+            "saved_by_revisits": library.saved_by_revisits if complete else None,
         }
 
     def records(self, request: Request) -> dict[str, Any]:

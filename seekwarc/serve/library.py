@@ -17,14 +17,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Final, Unpack
 from urllib.parse import urlsplit
 
 from seekwarc.cdx.index import folder_of, located
 from seekwarc.closing import Closing, Recent
 from seekwarc.collection.collection import Collection
-from seekwarc.collection.entry import Entry, OnDamage, describe, described, is_place
+from seekwarc.collection.entry import CAPTURE_TYPES, Entry, OnDamage, describe, described, is_place
+from seekwarc.collection.groups import GROUPINGS, Groups, Savings, group_of
 from seekwarc.collection.parts import JoinedParts
 from seekwarc.collection.record_table import RecordTable
 from seekwarc.errors import (
@@ -115,6 +116,9 @@ class Library(Closing):
             seen = map(WatchedSource, (*archives, *listed), self.names)
             self.catalogue = RecordTable(shared=True, text=clean, keys={KEY: surt})
             opened.callback(self.catalogue.close)
+            self.groups = {by: Groups() for by in GROUPINGS}
+            """The records by what they have in common, as far as they were scanned."""
+            self.savings = Savings()
             # Requests run in threads of the server already; a pool for each file would not make them faster.
             self._collection = Collection(
                 list(seen), index=self.catalogue, threads=1, sidecar=sidecar, **options
@@ -159,6 +163,11 @@ class Library(Closing):
                 self._check_stopped()
             self.catalogue.finish()
 
+    @cached_property
+    def saved_by_revisits(self) -> int:
+        """Stored bytes of the captures that revisits repeat, less their own; for a complete catalogue."""
+        return self.savings.stored_size
+
     def _check_stopped(self) -> None:
         if self._stopped.is_set():
             raise _Stopped
@@ -190,8 +199,20 @@ class Library(Closing):
 
     def _add(self, state: FileState, batch: list[Entry]) -> None:
         self.catalogue.extend(batch)
-        state.records += sum(not is_place(entry) for entry in batch)
+        for entry in batch:
+            if not is_place(entry):
+                state.records += 1
+                self._count(entry)
         batch.clear()
+
+    def _count(self, entry: Entry) -> None:
+        stored_size = entry.length or 0
+        for by, groups in self.groups.items():
+            groups.add(group_of(entry, by), entry.size or 0, stored_size)
+        if entry.type in CAPTURE_TYPES:
+            digest = entry.payload_digest
+            text = digest.value if digest is not None else None
+            self.savings.add(text, stored_size, is_revisit=entry.type == "revisit")
 
     def record_id(self, file: str, offset: int, skip: int = 0) -> str:
         """Return the ID of the record that begins at an offset of a file."""

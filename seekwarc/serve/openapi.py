@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from seekwarc import __version__
+from seekwarc.collection.groups import GROUPINGS
 from seekwarc.collection.record_table import SORTS
 
 __all__ = ["DESCRIPTION"]
@@ -72,6 +73,29 @@ _SCHEMAS: Final = {
         types=_described(_COUNTS, "Records of each type"),
         mimes=_described(_COUNTS, "Records of the most frequent media types"),
         replay=_text("Address at which archived pages are replayed: append web/DATE/URI", null=True),
+    ),
+    "Group": _object(
+        name=_text("Null: records that have none", null=True),
+        records=_count(),
+        content_size=_count("Lengths of their blocks"),
+        stored_size=_count(),
+    ),
+    "Glance": _object(
+        complete=_BOOLEAN,
+        groups=_object(
+            **{
+                by: _object(
+                    groups=_list(_ref("Group"), "Those with the most stored bytes, first"),
+                    others={"oneOf": [{"type": "null"}, _ref("Group")], "description": "All others as one"},
+                )
+                for by in GROUPINGS
+            }
+        ),
+        revisits=_count(),
+        saved_by_revisits=_described(
+            {"type": ["integer", "null"]},
+            "Stored bytes of the captures that revisits repeat, less their own; null until all is scanned",
+        ),
     ),
     "Row": _object(
         **_REFERENCE,
@@ -244,6 +268,7 @@ DESCRIPTION: Final[dict[str, Any]] = {
     "servers": [{"url": "/api"}],
     "paths": {
         "/summary": _get("The files that are served", "Summary"),
+        "/glance": _get("All records, counted by what they have in common", "Glance"),
         "/records": _get(
             "Records, searched and sorted",
             "Rows",

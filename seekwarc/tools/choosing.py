@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final, Self
 
 from seekwarc.cdx.index import Index
 from seekwarc.errors import FormatError, SourceError
 from seekwarc.format.cdxj import CdxjLine
-from seekwarc.format.uri import idna, split_uri
+from seekwarc.format.uri import host_of
 from seekwarc.read.record import Record
 from seekwarc.read.selection import Conditions, Selection
 
@@ -19,9 +18,6 @@ __all__ = ["Choice", "ChoiceConditions", "ListTarget"]
 
 ListTarget = str | os.PathLike[str] | Iterable[str]
 """A list: the path of a text file with an entry per line, or the entries."""
-
-MAX_KNOWN: Final = 4096
-"""Hosts that are remembered, since the same one comes again and again."""
 
 
 class ChoiceConditions(Conditions, total=False):
@@ -108,36 +104,18 @@ def _by_uri(target: ListTarget) -> Callable[[Record], bool]:
 def _by_host(target: ListTarget) -> Callable[[Record], bool]:
     hosts = set()
     for entry in _entries(target):
-        host = _host_of(entry if "://" in entry else f"http://{entry.removeprefix('*.')}")
+        host = host_of(entry if "://" in entry else f"http://{entry.removeprefix('*.')}")
         if not host:
             raise ValueError(f"{entry!r} is not a host such as example.org")
         hosts.add(host)
 
     def test(record: Record) -> bool:
-        host = _host_of(record.target_uri or "")
+        host = host_of(record.target_uri or "")
         while host not in hosts and "." in host:
             host = host.partition(".")[2]
         return host in hosts
 
     return test
-
-
-def _host_of(uri: str) -> str:
-    """Return the host of a URI in lower case, or the one that a DNS record is about; empty if it has none."""
-    scheme, authority, path, _ = split_uri(uri)
-    if scheme is not None and scheme.lower() == "dns":
-        authority = path
-    return _host(authority) if authority else ""
-
-
-@lru_cache(MAX_KNOWN)
-def _host(authority: str) -> str:
-    host = authority.rpartition("@")[2].lower()
-    if not host.endswith("]"):
-        host = host.partition(":")[0] if not host.startswith("[") else host.rpartition(":")[0]
-    if not host.isascii():
-        host = (idna(host) or host.encode("utf-8", "surrogateescape")).decode("ascii", "surrogateescape")
-    return host.rstrip(".")
 
 
 def _by_id(target: ListTarget) -> Callable[[Record], bool]:

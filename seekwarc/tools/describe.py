@@ -5,19 +5,25 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import BinaryIO, Unpack
+from operator import attrgetter
+from typing import BinaryIO, Final, Unpack
 
+from seekwarc.cdx.index import Index
+from seekwarc.collection.entry import CAPTURE_TYPES, entry_of_line, with_next
+from seekwarc.collection.groups import GROUPINGS, Grouping, Groups, Savings, group_of
 from seekwarc.collection.parts import JoinedParts
 from seekwarc.errors import FormatError, FormatWarning, SeekWarcError
 from seekwarc.format.blosc2 import FRAME_HEAD_SIZE, describe_blosc2
 from seekwarc.format.rules import check_header
 from seekwarc.format.seektable import SeekTable
+from seekwarc.format.uri import host_of
 from seekwarc.frames.run import ReadPlan
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
-from seekwarc.read.selection import Conditions, Selection
+from seekwarc.read.selection import Conditions, Selection, http_media_type
 from seekwarc.storage.source import RangeReadable
 
 __all__ = [
@@ -25,6 +31,7 @@ __all__ = [
     "FileSummary",
     "coverage_of",
     "describe_file",
+    "describe_index",
     "describe_record",
     "frame_picture",
     "info",
@@ -70,9 +77,19 @@ class FileSummary:
     """Number of records by how their frames are known; see `TableStatus`."""
     largest: list[tuple[int, int, str]] = field(default_factory=list)
     """The largest records: (size of the block, offset, URI)."""
+    groups: Groups | None = None
+    """The records by what was asked for."""
+    savings: Savings | None = None
+    """What revisits save, if groups were asked for."""
 
 
-def describe_file(archive: Reader, *, largest: int = 5, selection: Selection = EVERY_RECORD) -> FileSummary:
+def describe_file(
+    archive: Reader,
+    *,
+    by: Grouping | None = None,
+    largest: int = 5,
+    selection: Selection = EVERY_RECORD,
+) -> FileSummary:
     """Count the selected records; large blocks are not decompressed. Warns of damage, and goes on."""
     dictionary = archive.dictionary
     summary = FileSummary(
@@ -83,13 +100,28 @@ def describe_file(archive: Reader, *, largest: int = 5, selection: Selection = E
         summary.damaged.append(damage.offset or 0)
         warnings.warn(str(damage), FormatWarning, stacklevel=2)
 
+    name_of = _NAMES[by] if by is not None else None
+    if name_of is not None:
+        summary.groups, summary.savings = Groups(), Savings()
+
+    def described(record: Record) -> tuple[bool, str | None]:
+        is_wanted = selection.matches(record)
+        return is_wanted, name_of(record) if is_wanted and name_of is not None else None
+
     record = None
-    for record in archive.past_damage(pass_over):
-        if not selection.matches(record):
+    for record, (is_wanted, name), _, is_damaged in with_next(archive, described, pass_over):
+        if not is_wanted:
             continue
+        kind, size = record.type, record.size
+        if summary.groups is not None and summary.savings is not None and not is_damaged:
+            stored_size = record.length
+            summary.groups.add(name, size, stored_size)
+            if kind in CAPTURE_TYPES:
+                digest = record.header.get("WARC-Payload-Digest")
+                summary.savings.add(digest, stored_size, is_revisit=kind == "revisit")
         summary.records += 1
-        summary.content_size += record.size
-        summary.types[record.type or "-"] += 1
+        summary.content_size += size
+        summary.types[kind or "-"] += 1
         summary.table_status[record.seek_table_status] += 1
         summary.largest.append(
             (record.content_length, record.offset, record.target_uri or record.type or "-")
@@ -102,9 +134,39 @@ def describe_file(archive: Reader, *, largest: int = 5, selection: Selection = E
     return summary
 
 
+def _status_of(record: Record) -> str | None:
+    status = record.http.status if record.http is not None else None
+    return str(status) if status is not None else None
+
+
+_NAMES: Final[dict[Grouping, Callable[[Record], str | None]]] = {
+    "type": attrgetter("type"),
+    "status": _status_of,
+    "mime": http_media_type,
+    "host": lambda record: host_of(record.target_uri or "") or None,
+    "month": lambda record: record.date.text[:7] if record.date is not None else None,
+}
+
+
+def describe_index(name: str, *, by: Grouping) -> FileSummary:
+    """Count the captures that an index lists; no file that it names is opened."""
+    groups, savings = Groups(), Savings()
+    summary = FileSummary(name, "index", None, groups=groups, savings=savings)
+    with Index(name) as index:
+        for line in index:
+            entry = entry_of_line(line)
+            stored_size = entry.length or 0
+            groups.add(group_of(entry, by), 0, stored_size)
+            savings.add(line.fields.get("digest"), stored_size, is_revisit=line.is_revisit)
+            summary.records += 1
+            summary.types[entry.type or "-"] += 1
+    return summary
+
+
 def info(
     target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadable,
     *,
+    by: Grouping | None = None,
     largest: int = 5,
     limits: ReadLimits | None = None,
     **conditions: Unpack[Conditions],
@@ -114,10 +176,14 @@ def info(
         summary = tools.info("crawl.warc.zst", since=datetime(2026, 11, 1, tzinfo=UTC))
         print(summary.records, summary.types["response"], summary.largest[0])
 
+        sites, others = tools.info("crawl.warc.zst", by="host").groups.most(10)
+
     The file is read once; the blocks of large records are not decompressed, unless a condition needs them.
 
     Args:
         target: The file; see `Reader`.
+        by: Count by type, HTTP status ("status"), media type ("mime"), host or month, too, and what revisits
+            save.
         largest: Number of the largest records that are listed.
         limits: Limits of reading; see `Reader`.
         **conditions: Which records count; see `Conditions`.
@@ -125,10 +191,12 @@ def info(
     Raises:
         FormatError: The file is damaged or not a WARC file.
         SourceError: The file cannot be read.
-        ValueError: A condition is invalid.
+        ValueError: A condition is invalid, or records cannot be counted by that.
     """
+    if by is not None and by not in GROUPINGS:
+        raise ValueError(f"by is {by!r}, not {', '.join(GROUPINGS[:-1])} or {GROUPINGS[-1]}")
     with Reader(target, **(limits or {})) as archive:
-        return describe_file(archive, largest=largest, selection=Selection.of(**conditions))
+        return describe_file(archive, by=by, largest=largest, selection=Selection.of(**conditions))
 
 
 def describe_record(record: Record) -> dict[str, object]:

@@ -111,6 +111,47 @@ def row_texts(page) -> list[str]:
     return page.evaluate("[...document.querySelectorAll('.row .uri')].map((it) => it.textContent)")
 
 
+def test_at_a_glance_each_bar_is_a_filter(served, page) -> None:
+    page.goto(served.address)
+    page.wait_for_selector(".glance h2")
+    assert "612 records" in page.inner_text(".glance .facts")
+    assert "2 revisits save" in page.inner_text(".glance .facts")
+    page.click(".glance [data-bar='host news.example']")
+    until(page, "document.querySelector('#found').textContent === '600 records'")
+    assert page.input_value("#q") == "news.example"
+    # The keyboard does the same, and the other filter is gone.
+    page.focus(".glance [data-bar='status 200']")
+    page.focus(".glance [data-bar='type warcinfo']")
+    page.keyboard.press("Enter")
+    until(page, "document.querySelector('#found').textContent === '1 record'")
+    assert page.input_value("#q") == ""
+    month = page.query_selector(".glance .columns button:enabled[data-bar='month 2026-11']")
+    found = month.get_attribute("title").removeprefix("2026-11: ")
+    month.click()
+    until(page, f"document.querySelector('#found').textContent === '{found}'")
+    page.click("#list [data-index='3']")
+    page.wait_for_selector(".tabs")
+    assert page.query_selector(".glance") is None
+    page.keyboard.press("Escape")
+    page.wait_for_selector(".glance h2")
+    assert page.problems == []
+
+
+def test_on_a_phone_the_overview_takes_the_place_of_the_list(served, pages) -> None:
+    page = pages.take(viewport={"width": 390, "height": 800})
+    page.goto(served.address)
+    page.wait_for_selector("#list [data-index='0']")
+    assert not page.is_visible(".glance")
+    page.click("#glance")
+    page.wait_for_selector(".glance h2")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.click(".glance [data-bar='mime text/plain']")
+    until(page, "document.querySelector('#found').textContent === '3 records'")
+    assert page.is_visible("#list")
+    pages.give_back()
+    assert page.problems == []
+
+
 def test_the_list_shows_and_finds(served, page) -> None:
     page.goto(served.address)
     until(page, "document.querySelectorAll('.row .uri').length > 5")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from tests.cli.conftest import FILM_URI, FORMS, FRAME, HTTP_HEAD
 from tests.support.chunks import made
 from tests.support.foreign import Foreign, text
 from tests.support.partial import URI, PartsWriter
+from tests.support.writing import noise
 
 COMPRESSION = {"warc": "none", "warc.gz": "gz", "warc.zst": "zst"}
 
@@ -52,11 +54,86 @@ def test_records_outside_of_the_dates_do_not_count(command, tmp_path) -> None:
     assert command("info", path, "--json", "--since", "2026-11", "--until", "2026-11").json["records"] == 1
 
 
+@pytest.fixture(scope="module")
+def sites(tmp_path_factory) -> Path:
+    """A folder with two files: three pages of two sites, one of them captured again as a revisit."""
+    folder = tmp_path_factory.mktemp("sites")
+    page = {"http_headers": {"Content-Type": "text/html; charset=utf-8"}, "date": "2026-10-31T12:00:00Z"}
+    with seekwarc.open(folder / "a.warc.gz", "w") as out:
+        out.write_response("http://user@A.example:80/", noise(3000), status=200, **page)
+        out.write_response("https://b.example/x", noise(2000, 1), status=404, **page)
+    with seekwarc.open(folder / "b.warc.zst", "w", dedup=seekwarc.Duplicates()) as out:
+        for day in ("01", "02"):
+            date = f"2026-11-{day}T00:00:00Z"
+            out.write_response("http://a.example/y", noise(9000, 2), status=200, date=date)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("by", "names"),
+    [
+        ("host", {"a.example": 3, "b.example": 1}),
+        ("month", {"2026-11": 2, "2026-10": 2}),
+        ("status", {"200": 3, "404": 1}),
+        ("mime", {None: 2, "text/html": 2}),
+        ("type", {"response": 3, "revisit": 1}),
+    ],
+)
+def test_records_of_all_files_are_counted_by_what_they_have_in_common(command, sites, by, names) -> None:
+    *files, found = command("info", sites, "--by", by, "--json").json_lines
+    assert {it["name"]: it["records"] for it in found["groups"]} == names
+    for total in ("content_size", "stored_size"):
+        assert sum(it[total] for it in found["groups"]) <= sum(it[total] for it in files)
+    assert sum(it["content_size"] for it in found["groups"]) == sum(it["content_size"] for it in files)
+    assert (found["by"], found["files"], found["others"], found["damaged"]) == (by, 2, None, [])
+    with seekwarc.open(sites / "b.warc.zst") as archive:
+        original, revisit = [record.length for record in archive]
+    assert (found["revisits"], found["saved_by_revisits"]) == (1, original - revisit)
+
+
+def test_groups_beyond_the_top_are_one(command, sites) -> None:
+    found = command("info", sites, "--by", "host", "--top", "1", "--json", "--jobs", "2").json_lines[-1]
+    assert [it["name"] for it in found["groups"]] == ["a.example"]
+    assert (found["others"]["name"], found["others"]["records"]) == (None, 1)
+    text = command("info", sites, "--by", "host", "--top", "1").out
+    assert "  a.example\n" in text
+    assert "(all others)" in text
+    assert "1 revisit save" in text
+
+
+def test_the_lines_of_an_index_are_counted_and_no_file_is_opened(command, sites, tmp_path) -> None:
+    index = tmp_path / "only.cdxj"
+    command("index", sites, "-o", index)
+    first, found = command("info", index, "--by", "month", "--json").json_lines
+    assert (first["records"], first["types"]) == (4, {"response": 3, "revisit": 1})
+    assert {it["name"]: it["records"] for it in found["groups"]} == {"2026-10": 2, "2026-11": 2}
+    assert {it["content_size"] for it in found["groups"]} == {None}
+    assert (
+        found["saved_by_revisits"]
+        == command("info", sites, "--by", "type", "--json").json_lines[-1]["saved_by_revisits"]
+    )
+
+
+def test_damage_does_not_hide_the_other_groups(command, tmp_path) -> None:
+    made = Foreign()
+    for number in range(3):
+        made.record(noise(5000, number))
+    data = bytearray(made.gzip().bytes())
+    data[6000] ^= 1
+    path = tmp_path / "damaged.warc.gz"
+    path.write_bytes(data)
+    done = command("info", path, "--by", "type", "--json", status=1)
+    found = done.json_lines[-1]
+    assert [it["records"] for it in found["groups"]] == [2]
+    assert [it["file"] for it in found["damaged"]] == [str(path)]
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
         (("{crawl}", "{crawl}", "--uri", "http://example.org/"), "one file"),
         (("{crawl}", "0", "--uri", "http://example.org/"), "one way"),
+        (("{crawl}", "0", "--by", "host"), "leave out the offset"),
         (("{crawl}", "not a number"), "not a number: cannot be opened"),
     ],
 )

@@ -57,6 +57,26 @@ def test_the_summary(client, crawl) -> None:
     assert summary["mimes"]["video/mp4"] >= 2
 
 
+def test_records_are_counted_by_what_they_have_in_common(client) -> None:
+    rows = client.get("/api/records").json["records"]
+    glance = check(client.get("/api/glance"), "/glance")
+    assert glance["complete"]
+    for by, value in (("type", "type"), ("mime", "mime"), ("status", "status")):
+        found = {it["name"]: it["records"] for it in glance["groups"][by]["groups"]}
+        expected = Counter(str(row[value]) if row[value] is not None else None for row in rows)
+        assert found == expected
+    assert {it["name"] for it in glance["groups"]["month"]["groups"]} >= {"2026-11"}
+    assert "example.org" in {it["name"] for it in glance["groups"]["host"]["groups"]}
+    stored = sum(row["length"] for row in rows)
+    for kind in glance["groups"].values():
+        assert sum(it["stored_size"] for it in kind["groups"]) == stored
+        assert kind["others"] is None
+    lengths = {it["uri"]: it["length"] for it in rows if it["type"] == "response"}
+    (revisit,) = [it["length"] for it in rows if it["type"] == "revisit"]
+    saved = lengths["http://example.org/page.html"] - revisit
+    assert (glance["revisits"], glance["saved_by_revisits"]) == (1, saved)
+
+
 def test_a_blosc2_payload_is_described(tmp_path, portal) -> None:
     head = bytes.fromhex("05018504801a060000400000840000000000000000000105000000000000000000")[:32]
     with seekwarc.open(tmp_path / "a.warc.zst", "w") as out:

@@ -2,6 +2,7 @@
 
 import { json } from "./api.js";
 import { bytes, count, el, number, parseSize, settled } from "./dom.js";
+import { Glance } from "./glance.js";
 import { RecordList } from "./list.js";
 import { RecordPane } from "./record.js";
 
@@ -13,10 +14,15 @@ const $ = (id) => document.getElementById(id);
 const form = $("search");
 const panes = $("panes");
 const list = new RecordList($("list"), $("found"), (id) => go({ r: id, tab: null, at: null, part: null }, true));
-const pane = new RecordPane($("record"), (change) => {
-  if ("r" in change) go({ r: change.r, tab: null, at: null, part: null }, true);
-  else note(change);
-});
+const glance = new Glance((filter) => go({ ...Object.fromEntries(FILTERS.map((name) => [name, null])), ...filter, glance: null }, true));
+const pane = new RecordPane(
+  $("record"),
+  (change) => {
+    if ("r" in change) go({ r: change.r, tab: null, at: null, part: null }, true);
+    else note(change);
+  },
+  glance,
+);
 let state = read();
 
 function read() {
@@ -45,7 +51,9 @@ function note(change) {
 
 async function show({ focus = false } = {}) {
   fillForm();
-  panes.classList.toggle("open", Boolean(state.r));
+  // In a narrow window the overview takes the place of the list.
+  panes.classList.toggle("open", Boolean(state.r || state.glance));
+  $("glance").setAttribute("aria-pressed", String(Boolean(state.glance && !state.r)));
   list.search(query());
   list.mark(state.r ?? null);
   if (!state.r) {
@@ -135,6 +143,7 @@ document.addEventListener("keydown", (event) => {
   else return;
   event.preventDefault();
 });
+$("glance").addEventListener("click", () => go({ r: null, tab: null, at: null, part: null, glance: state.glance && !state.r ? null : "1" }, true));
 $("help-open").addEventListener("click", () => $("help").showModal());
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();

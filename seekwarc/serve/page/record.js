@@ -54,10 +54,12 @@ export class RecordPane {
   /**
    * @param root  the element to fill
    * @param changed  called with what of the state changed: {tab, at, part} or {r}
+   * @param glance  what is shown as long as no record is
    */
-  constructor(root, changed) {
+  constructor(root, changed, glance) {
     this.root = root;
     this.changed = changed;
+    this.glance = glance;
     this.current = null;
     this.empty();
   }
@@ -65,10 +67,12 @@ export class RecordPane {
   empty() {
     this.leave();
     this.id = null;
-    this.root.replaceChildren(el("div", { class: "nothing" }, el("p", {}, "Choose a record to look at it.")));
+    if (!this.root.contains(this.glance.root)) this.root.replaceChildren(this.glance.root);
+    this.glance.show();
   }
 
   leave() {
+    this.glance.close();
     this.current?.close();
     this.frames?.close();
     this.cost?.close();
