@@ -30,9 +30,10 @@ NO_HASH: Final = 0
 
 
 class Catalogue:
-    """All records of some files, in order, by number."""
+    """All records of some files, in order, by number; unless `linked`, nothing but their places."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, linked: bool = True) -> None:
+        self._is_linked = linked
         self.offsets = array("Q")
         self.skips = array("Q")
         self.lengths = array("Q")
@@ -54,12 +55,13 @@ class Catalogue:
     def add(self, record: Record, *, kept: bool) -> None:
         """Note the next record of the current file."""
         number = len(self.kept)
-        header = record.header
-        kind = (record.type or "").lower()
         self.offsets.append(record.offset)
         self.skips.append(record.skip)
         self.lengths.append(record.length)
         self.kept.append(kept)
+        if not self._is_linked:
+            return
+        header, kind = record.header, (record.type or "").lower()
         self._ids.append(_hash(header.get("WARC-Record-ID")))
         capture = digest = info = NO_HASH
         if kind in ("response", "resource", "revisit"):

@@ -126,7 +126,7 @@ class Part:
             found, tried = (PlacedRecords(file, self.compression, self.problem(dictionary)) for _ in range(2))
             is_far, left = source.policy.is_far, places()
             wanted = ((offset, min(end or offset, offset + MAX_WHOLE)) for offset, _, end in places())
-            batches = source.in_batches(wanted, gap=GAP)
+            batches = source.in_batches(wanted, gap=GAP) if is_far else [None]
             for offset, skip, end in (it for count in batches for it in islice(left, count)):
                 # Near, it costs nothing to read on; far away, nothing is read that is not wanted.
                 place = offset, skip, end if is_far else None

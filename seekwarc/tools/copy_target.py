@@ -50,6 +50,7 @@ RUN: Final = 1 << 20
 MAX_MARKED: Final = 1 << 20
 """Maximum compressed bytes of verified frames that wait for earlier jobs."""
 CHECKSUM_SIZE: Final = 4
+MAX_ENTRY: Final = max(ENTRY_SIZES.values())
 
 FIRST: Final = "the first record of a file with a table (its first two frames only)"
 """Why some of a record's frames are compressed again."""
@@ -145,7 +146,8 @@ class FrameCopier:
             else:
                 self._copy_frames(record.file, record.frames, 0, len(record.frames))
             self._mark(partial(self._end_record, bound, large=large))
-        self.copy_extensions(record)
+        if record.following:
+            self.copy_extensions(record)
         self._assembly.records += 1
 
     def copy_extensions(self, record: StoredRecord) -> None:
@@ -156,7 +158,8 @@ class FrameCopier:
 
     def _add_single(self, record: StoredRecord, bound: int) -> None:
         self._layout.begin_record()
-        self._add_run(record.data, [_entry(record.data, record.frames.contents[0])])
+        self._layout.pour(record.data)
+        self._layout.note([_entry(record.data, record.frames.contents[0])])
         self._end_record(bound, large=False)
 
     def _end_record(self, bound: int, *, large: bool) -> None:
@@ -296,6 +299,8 @@ class CopyTarget:
         return self._copier.size_bound + bound <= max_size
 
     def _misfit(self, record: StoredRecord) -> str | None:
+        if record.data and self._tables != "every":
+            return None
         count, length = record.data_frames, record.header.content_length
         if self._tables == "every":
             if not length:
@@ -330,8 +335,10 @@ class CopyTarget:
 
 def copied_bound(record: StoredRecord) -> int:
     """Return the maximum size of a record in a new file, tables included."""
+    if record.data and not record.following:
+        return len(record.data) + MAX_ENTRY + OWN_TABLE
     frames = len(record.frames) + len(record.following)
-    return record.stored_size + max(ENTRY_SIZES.values()) * frames + OWN_TABLE
+    return record.stored_size + MAX_ENTRY * frames + OWN_TABLE
 
 
 def _read(file: ArchiveFile, offset: int, size: int) -> bytes:

@@ -159,7 +159,7 @@ def filter(  # noqa: A001 - the name of the verb
     indexed = [file for lines in indexes for file in lines.files]
     options = ReadOptions.of(**limits or {})
     with parts_of([*archives, *(file.name for file in indexed)], folder, options) as parts:
-        catalogue = scan(parts[: len(archives)], choice, damage, on_progress)
+        catalogue = scan(parts[: len(archives)], choice, damage, on_progress, linked=closure)
         done.read = len(catalogue) + sum(lines.read for lines in indexes)
         done.matched = catalogue.kept.count(1) + sum(lines.matched for lines in indexes)
         if not done.matched:
@@ -209,12 +209,13 @@ def scan(
     on_progress: Progress,
     *,
     check_all: bool = False,
+    linked: bool = True,
 ) -> Catalogue:
-    """Note all records of some files, as kept those that are chosen.
+    """Note all records of some files, as kept those that are chosen; unless `linked`, only their places.
 
     A chosen record whose length is wrong is damage; with `check_all`, any record.
     """
-    catalogue = Catalogue()
+    catalogue = Catalogue(linked=linked)
     for part in parts:
         source = on_progress(open_source(part.target), "choosing")
         with Reader(source, **part.limits) as archive:
