@@ -8,6 +8,7 @@
     python -m tests.benchmarks --dropin         programs that read through warcio, and with ours in its place
     python -m tests.benchmarks --foreign        ranges in files that nobody converted, beside others' indexes
     python -m tests.benchmarks --serve          ranges over HTTP, beside nginx and pywb: needs wrk
+    python -m tests.benchmarks --replay WABAC   a film of 1 GiB in Chromium, beside pywb and replayweb.page
     python -m tests.benchmarks --scale          parts of files, read by one process and by two; planning and
                                                 gathering: 4 GiB with --size 4096
     python -m tests.benchmarks --instructions   hot paths under valgrind, against the counts that are kept
@@ -138,6 +139,13 @@ def measure_serve(folder: Path) -> int:
     return 0
 
 
+def measure_replay(folder: Path, size: int, worker: Path, web_page: Path | None) -> int:
+    from tests.benchmarks.replay import as_replay_table, measure  # noqa: PLC0415
+
+    print(as_replay_table(measure(folder, size, worker, web_page)))
+    return 0
+
+
 def measure_scale(folder: Path, size: int) -> int:
     from tests.benchmarks.scale import Figure, as_scale_table, measure  # noqa: PLC0415
 
@@ -169,6 +177,12 @@ def main() -> int:
     parser.add_argument("--dropin", action="store_true", help="measure what reads through warcio instead")
     parser.add_argument("--foreign", action="store_true", help="measure files that nobody converted instead")
     parser.add_argument("--serve", action="store_true", help="measure ranges over HTTP instead")
+    parser.add_argument(
+        "--replay", type=Path, metavar="WORKER", help="measure replay instead, by this package of wabac.js"
+    )
+    parser.add_argument(
+        "--web-page", type=Path, metavar="FOLDER", help="with --replay: the unpacked package `replaywebpage`"
+    )
     parser.add_argument("--scale", action="store_true", help="measure work on parts of files instead")
     parser.add_argument("--instructions", action="store_true", help="count instructions instead")
     parser.add_argument("--update", action="store_true", help="with --instructions: keep the new counts")
@@ -202,6 +216,7 @@ def measured(options: argparse.Namespace) -> int:
         return measure_growth(options.folder, options.json or options.folder / "growth.json")
     others = {
         "serve": partial(measure_serve, options.folder),
+        "replay": partial(measure_replay, options.folder, options.size, options.replay, options.web_page),
         "scale": partial(measure_scale, options.folder, options.size),
         "foreign": partial(measure_foreign, options.folder, options.size),
         "files": partial(measure_files, options.folder, options.size),

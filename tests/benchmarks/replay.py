@@ -1,0 +1,329 @@
+"""Replay in Chromium: `seekwarc serve --replay`, beside pywb and replayweb.page with the same crawl.
+
+Each opens a page whose script seeks in a film, and a home page of 30 requests: in a browser that was just
+started, and again in the same. What a server sends is counted on its way to the browser. Times are those of a
+clock on the wall, and a busy machine makes them longer; so the least of several rounds, in turns, is told.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import seekwarc
+from seekwarc import tools
+
+__all__ = ["Figure", "as_replay_table", "measure"]
+
+SITE = "http://example.org"
+DATE = "2026-11-05T12:00:00Z"
+DIGITS = "20261105120000"
+PARTS = 29
+"""Pictures of the home page: with the page itself, 30 requests."""
+ROUNDS = 3
+PATIENCE = 600
+"""Seconds that a page may take."""
+SETTLING = 0.3
+"""Seconds after a page is there in which more may be sent for it."""
+RELAYED = 1 << 18
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+SHOWN = "document.documentElement.dataset.shown = performance.timeOrigin + performance.now()"
+FILM_PAGE = f"""<!doctype html><title>Film</title>
+<video src="/film.mp4" width="320" muted preload="metadata"></video>
+<script>
+const video = document.querySelector("video");
+video.addEventListener("loadedmetadata", () => {{
+  video.addEventListener("seeked", () => {{ {SHOWN}; }});
+  video.currentTime = 0.9 * video.duration;
+}});
+</script>"""
+HOME_PAGE = (
+    "<!doctype html><title>Home</title>"
+    + "".join(f"<img src='/{number}.bmp'>" for number in range(PARTS))
+    + f"<script>addEventListener('load', () => {{ {SHOWN}; }});</script>"
+)
+PICTURE = bytes.fromhex("424d3a0000000000000036000000280000000100000001000000010018000000000004") + bytes(23)
+EMBEDDING = (
+    '<!doctype html><script src="/ui.js"></script>'
+    '<replay-web-page embed="replayonly" noSandbox replayBase="/replay/" '
+    f'source="/crawl.wacz" url="{SITE}/PAGE" ts="{DIGITS}" style="height: 600px"></replay-web-page>'
+)
+NGINX = """
+daemon off;
+pid {folder}/pid;
+error_log {folder}/error.log;
+events {{ worker_connections 64; }}
+http {{
+  access_log off;
+  types {{ text/html html; text/javascript js; }}
+  client_body_temp_path {folder}/body;
+  proxy_temp_path {folder}/proxy;
+  fastcgi_temp_path {folder}/fastcgi;
+  uwsgi_temp_path {folder}/uwsgi;
+  scgi_temp_path {folder}/scgi;
+  server {{ listen 127.0.0.1:{port}; root {folder}; }}
+}}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """What opening one page took; the least of several rounds."""
+
+    player: str
+    page: str
+    cold: float
+    """Seconds in a browser that was just started."""
+    warm: float
+    """Seconds when it is opened again."""
+    sent: int
+    """Bytes for the first time."""
+    sent_again: int
+
+
+@dataclass
+class Relay:
+    """Passes connections on to a server, and counts what comes back."""
+
+    target: int
+    sent: int = 0
+    _listener: socket.socket = field(default_factory=lambda: socket.create_server(("127.0.0.1", 0)))
+
+    @property
+    def port(self) -> int:
+        return self._listener.getsockname()[1]
+
+    def run(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                server = socket.create_connection(("127.0.0.1", self.target))
+                for pair in ((client, server, False), (server, client, True)):
+                    threading.Thread(target=self._pass, args=pair, daemon=True).start()
+
+    def _pass(self, source: socket.socket, target: socket.socket, is_counted: bool) -> None:
+        with suppress(OSError):
+            while data := source.recv(RELAYED):
+                target.sendall(data)
+                self.sent += len(data) * is_counted
+        for end in (source, target):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self._listener.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Player:
+    """A player that runs."""
+
+    name: str
+    relay: Relay
+    address: Callable[[str], str]
+    """The address that shows a page of the crawl."""
+
+
+def measure(
+    folder: Path, size: int, worker: Path, web_page: Path | None, *, rounds: int = ROUNDS
+) -> list[Figure]:
+    """Measure each player that is installed, in turns, with a film of `size` MiB.
+
+    Args:
+        folder: Where data are made and kept.
+        size: Of the film.
+        worker: The package of wabac.js.
+        web_page: The unpacked package of replayweb.page, or None.
+        rounds: How often.
+    """
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415
+
+    _make_crawl(folder, size)
+    found: dict[tuple[str, str], list[tuple[float, float, int, int]]] = {}
+    with ExitStack() as running:
+        makers = [_ours(folder, size, worker), _pywb(folder, size), _web_page(folder, size, web_page)]
+        players = [player for maker in makers for player in running.enter_context(maker)]
+        playwright = running.enter_context(sync_playwright())
+        for _ in range(rounds):
+            for page in ("film.html", "home.html"):
+                for player in players:
+                    taken = _open_twice(playwright, player, page)
+                    print(player.name, page, *taken, file=sys.stderr, flush=True)
+                    found.setdefault((player.name, page), []).append(taken)
+    return [
+        Figure(name, page, *(min(column) for column in zip(*taken, strict=True)))
+        for (name, page), taken in found.items()
+    ]
+
+
+def _open_twice(playwright: Any, player: Player, name: str) -> tuple[float, float, int, int]:
+    browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+    try:
+        page = browser.new_context().new_page()
+        cold, sent = _opened(page, player, name)
+        page.goto("about:blank")
+        warm, sent_again = _opened(page, player, name)
+        return cold, warm, sent, sent_again
+    finally:
+        browser.close()
+
+
+def _opened(page: Any, player: Player, name: str) -> tuple[float, int]:
+    before, begin = player.relay.sent, time.time()
+    page.goto(player.address(name), wait_until="commit")
+    while time.time() < begin + PATIENCE:
+        page.wait_for_timeout(20)
+        for frame in page.frames:
+            # A frame may go while it is asked.
+            with suppress(Exception):
+                if shown := frame.evaluate("document.documentElement.dataset.shown"):
+                    time.sleep(SETTLING)
+                    return float(shown) / 1000 - begin, player.relay.sent - before
+    raise RuntimeError(f"{player.name} does not show {name}")
+
+
+def _make_crawl(folder: Path, size: int) -> None:
+    """Make a film of `size` MiB, its crawl as .warc.zst, as .warc.gz, and that in a WACZ."""
+    film, archive = folder / f"replay-{size}.mp4", folder / f"replay-{size}.warc.zst"
+    if not film.exists():
+        clip = folder / "clip.mp4"
+        picture = "testsrc2=size=320x180:rate=10,noise=alls=24:allf=t"
+        codec = ["-c:v", "libx264", "-preset", "ultrafast", "-qp", "24", "-g", "20", "-pix_fmt", "yuv420p"]
+        quiet = ["ffmpeg", "-v", "error", "-y"]
+        subprocess.run([*quiet, "-f", "lavfi", "-i", picture, "-t", "120", *codec, clip], check=True)
+        often = str((size << 20) // clip.stat().st_size)
+        again = ["-stream_loop", often, "-i", clip, "-c", "copy", "-movflags", "+faststart", film]
+        subprocess.run([*quiet, *again], check=True)
+    if not archive.exists():
+        with seekwarc.open(archive, "w") as out:
+            pages = {"film.html": (FILM_PAGE, "text/html"), "home.html": (HOME_PAGE, "text/html")}
+            pages |= {f"{number}.bmp": (PICTURE, "image/bmp") for number in range(PARTS)}
+            for name, (body, kind) in pages.items():
+                data = body.encode() if isinstance(body, str) else body
+                fields = {"Content-Type": kind, "Content-Length": str(len(data))}
+                out.write_response(f"{SITE}/{name}", data, status=200, http_headers=fields, date=DATE)
+            fields = {"Content-Type": "video/mp4", "Content-Length": str(film.stat().st_size)}
+            with film.open("rb") as body:
+                uri = f"{SITE}/film.mp4"
+                length = film.stat().st_size
+                out.write_response(uri, body, status=200, http_headers=fields, date=DATE, length=length)
+    gzipped = folder / f"replay-{size}.warc.gz"
+    if not gzipped.exists():
+        tools.convert(archive, gzipped)
+    packed = folder / f"replay-{size}.wacz"
+    if not packed.exists():
+        lines = folder / "index.cdxj"
+        tools.index({gzipped.name: gzipped}, lines, existing="overwrite")
+        page = {"url": f"{SITE}/film.html", "ts": DATE, "title": "Film"}
+        head = {"format": "json-pages-1.0", "id": "pages", "title": "All Pages"}
+        with zipfile.ZipFile(packed, "w") as out:
+            out.write(gzipped, f"archive/{gzipped.name}")
+            out.write(lines, "indexes/index.cdx")
+            out.writestr("pages/pages.jsonl", f"{json.dumps(head)}\n{json.dumps(page)}\n")
+            out.writestr("datapackage.json", json.dumps({"profile": "data-package", "resources": []}))
+
+
+@contextmanager
+def _started(name: str, command: list[str], port: int, folder: Path, address: str) -> Iterator[list[Player]]:
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    relay = Relay(port)
+    threading.Thread(target=relay.run, daemon=True).start()
+    try:
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            with suppress(OSError):
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                break
+            time.sleep(0.1)
+        time.sleep(2)
+        yield [Player(name, relay, lambda page: address.format(port=relay.port, page=page))]
+    finally:
+        process.terminate()
+        process.wait()
+        relay.close()
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+@contextmanager
+def _ours(folder: Path, size: int, worker: Path) -> Iterator[list[Player]]:
+    port = _free_port()
+    command = [sys.executable, "-m", "seekwarc", "serve", f"replay-{size}.warc.zst", "--port", str(port)]
+    address = f"http://replay.localhost:{{port}}/web/{DIGITS}/{SITE}/{{page}}"
+    command += ["--replay", str(worker.resolve())]
+    with _started("seekwarc serve --replay", command, port + 1, folder, address) as players:
+        yield players
+
+
+@contextmanager
+def _pywb(folder: Path, size: int) -> Iterator[list[Player]]:
+    """pywb alone, with the .warc.gz that it reads itself."""
+    wayback = shutil.which("wayback")
+    if wayback is None:
+        yield []
+        return
+    home = folder / f"pywb-{size}"
+    archive = home / "collections/crawl/archive"
+    archive.mkdir(parents=True, exist_ok=True)
+    indexes = home / "collections/crawl/indexes"
+    indexes.mkdir(exist_ok=True)
+    stored = archive / f"replay-{size}.warc.gz"
+    if not stored.exists():
+        os.link(folder / stored.name, stored)
+        tools.index({stored.name: stored}, indexes / "index.cdxj", existing="overwrite")
+    port = _free_port()
+    command = [wayback, "--bind", "127.0.0.1", "--port", str(port)]
+    address = f"http://localhost:{{port}}/crawl/{DIGITS}/{SITE}/{{page}}"
+    with _started("pywb, .warc.gz", command, port, home, address) as players:
+        yield players
+
+
+@contextmanager
+def _web_page(folder: Path, size: int, package: Path | None) -> Iterator[list[Player]]:
+    nginx = shutil.which("nginx")
+    if package is None or nginx is None:
+        yield []
+        return
+    home = folder / f"web-page-{size}"
+    (home / "replay").mkdir(parents=True, exist_ok=True)
+    for name in ("sw.js", "ui.js"):
+        shutil.copy(package / name, home)
+    (home / "replay/sw.js").write_text('importScripts("/sw.js");')
+    for name in ("film.html", "home.html"):
+        (home / name).write_text(EMBEDDING.replace("PAGE", name))
+    packed = home / "crawl.wacz"
+    if not packed.exists():
+        os.link(folder / f"replay-{size}.wacz", packed)
+    port = _free_port()
+    (home / "nginx.conf").write_text(NGINX.format(folder=home, port=port))
+    command = [nginx, "-c", str(home / "nginx.conf"), "-p", str(home), "-e", str(home / "error.log")]
+    address = "http://localhost:{port}/{page}"
+    with _started("replayweb.page, WACZ", command, port, home, address) as players:
+        yield players
+
+
+def as_replay_table(figures: list[Figure]) -> str:
+    """Return the measurements as a table in Markdown."""
+    rows = [
+        "| page | player | cold browser | again | sent | sent again |",
+        "|---|---|---|---|---|---|",
+    ]
+    for one in sorted(figures, key=lambda it: it.page):
+        times = f"{one.cold:.2f} s | {one.warm:.2f} s"
+        rows.append(f"| {one.page} | {one.player} | {times} | {one.sent:,} | {one.sent_again:,} |")
+    return "\n".join(rows) + "\n"
