@@ -7,6 +7,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from shutil import which
 
 import fastwarc
 import warcio
@@ -287,6 +288,30 @@ def convert(data: Data) -> list[Result]:
     return results
 
 
+def make_wacz(data: Data) -> list[Result]:
+    """Make a WACZ of a .warc.gz, beside copying and hashing it, and py-wacz, if that is in PATH."""
+    source, out, copy = data.crawl, data.folder / "out.wacz", data.folder / "copy.gz"
+    warm(source)
+
+    def run(*line: object) -> Callable[[], None]:
+        return lambda: subprocess.run([*map(str, line)], check=True, capture_output=True) and None
+
+    def copied() -> None:
+        run("cp", source, copy)()
+        run("sha256sum", copy)()
+
+    peers = [Peer("cp, then sha256sum", timed(copied), 1 / 1.5)]
+    if which("wacz") is not None:
+        theirs = data.folder / "theirs.wacz"
+        line = run("wacz", "create", "--detect-pages", "-o", theirs, source)
+        peers.append(Peer("py-wacz", timed(lambda: (theirs.unlink(missing_ok=True), line())[1]), 1.0))
+    ours = run(sys.executable, "-m", "seekwarc", "wacz", "create", "--force", source, "-o", out)
+    results = compare("making a WACZ of a .warc.gz", timed(ours), peers, budget=40, least=2)
+    out.unlink()
+    copy.unlink()
+    return results
+
+
 def contents(path: Path) -> Iterator[Seen]:
     with seekwarc.open(path) as archive:
         for record in archive:
@@ -302,4 +327,5 @@ LINES = (
     Line("write-video", write_video),
     Line("size", size),
     Line("convert", convert),
+    Line("wacz", make_wacz),
 )
