@@ -76,14 +76,21 @@ exit status: 0 fine, 1 damaged data or nothing found, 2 wrong usage or input/out
 """
 
 
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from seekwarc.frames.codec import LIBRARY
+
+        print(f"seekwarc {__version__} ({'compiled' if __compiled__ else 'pure Python'}; {LIBRARY.NAME})")
+        parser.exit()
+
+
 def _parser() -> argparse.ArgumentParser:
-    kind = "compiled" if __compiled__ else "pure Python"
     width = max(map(len, VERBS))
     verbs = "\n".join(f"  {verb:<{width}}  {text}" for verb, text in VERBS.items())
     parser = Parser("seekwarc", "WARC files with random access inside their records.")
     parser.usage = "seekwarc [--version] VERB ..."
     parser.epilog = f"verbs:\n{verbs}\n\n{EPILOG}"
-    parser.add_argument("--version", action="version", version=f"seekwarc {__version__} ({kind})")
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and the codec")
     parser.add_argument("verb", metavar="VERB", help=argparse.SUPPRESS)
     return parser
 

@@ -1,13 +1,18 @@
-"""What the package asks of a codec of Zstandard frames, and the one that it uses."""
+"""What the package asks of a codec of Zstandard frames, and the one that it uses.
+
+That is python-zstandard where it is installed, which is the faster one with small frames, and otherwise what
+comes with Python. The environment variable SEEKWARC_CODEC chooses: `zstandard` or `stdlib`.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Protocol
 
 from seekwarc.format.buffer import Buffer
-from seekwarc.frames import zstandard_codec
 
 __all__ = ["LIBRARY", "PLAIN", "Codec", "CodecError", "Compressor", "Decompressor"]
 
@@ -77,6 +82,25 @@ class Library(Protocol):
         """Train a dictionary of at most `size` bytes."""
 
 
-LIBRARY: Final[Library] = zstandard_codec
+def _library() -> Library:
+    wanted = os.environ.get("SEEKWARC_CODEC", "")
+    if wanted not in ("", "zstandard", "stdlib"):
+        raise ValueError(f"SEEKWARC_CODEC is {wanted!r}: it must be 'zstandard' or 'stdlib'")
+    # Without the global lock: a module that does not say that it can do without brings it back for all.
+    has_lock: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
+    if wanted == "zstandard" or (not wanted and has_lock):
+        try:
+            from seekwarc.frames import zstandard_codec
+        except ImportError:
+            if wanted:
+                raise
+        else:
+            return zstandard_codec
+    from seekwarc.frames import stdlib_codec
+
+    return stdlib_codec
+
+
+LIBRARY: Final = _library()
 CodecError: Final = LIBRARY.CodecError
 PLAIN: Final = LIBRARY.codec(b"")

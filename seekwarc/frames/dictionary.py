@@ -49,8 +49,8 @@ LAST_RANDOM_ID: Final = 2_147_483_647
 """Between these two an ID is to be drawn (section Dictionaries)."""
 COMPRESSION_LEVEL: Final = 19
 MAX_STEP: Final = 1 << 20
-MAX_PIECE: Final = 256
-"""Bytes that the codec is given at a time; it may make 8 MiB of them."""
+MAX_PIECE: Final = 128
+"""Bytes that the codec is given at a time; it may make 4 MiB of them."""
 MIN_WINDOW: Final = 1 << 10
 CHECKSUM_SIZE: Final = 4
 

@@ -33,6 +33,7 @@ from functools import partial
 from importlib import metadata
 from pathlib import Path
 
+from seekwarc.frames.codec import LIBRARY
 from tests.benchmarks import growth, instructions
 from tests.benchmarks.plots import as_growth_svg, as_svg
 from tests.benchmarks.report import as_growth_table, as_json, as_table
@@ -48,6 +49,7 @@ def machine(size: int) -> dict[str, object]:
     return {
         "cores": len(os.sched_getaffinity(0)),
         "python": platform.python_version(),
+        "codec": LIBRARY.NAME,
         "architecture": platform.machine(),
         "MiB": size,
         "package": package(),
@@ -87,8 +89,8 @@ def measure(folder: Path, size: int, only: Sequence[str], target: Path) -> None:
         results += [replace(result, line=line.key) for result in line.measure(data)]
     facts = machine(size)
     table = as_table(results)
-    print(table)
-    measured_on = f"{size} MiB payloads, {facts['cores']} cores, Python {facts['python']}"
+    measured_on = f"{size} MiB payloads, {facts['cores']} cores, Python {facts['python']}, {facts['codec']}"
+    print(f"{measured_on}\n\n{table}")
     note = f"{measured_on}. Green reaches the upright line, its target; ✗ does not; blue has none"
     save(target, as_json(results, facts), table, as_svg(results, note))
     print(f"{time.perf_counter() - begin:.0f} s")

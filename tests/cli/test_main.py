@@ -14,12 +14,13 @@ import pytest
 
 import seekwarc
 from seekwarc.cli import VERBS
+from seekwarc.frames.codec import LIBRARY
 from tests.support.foreign import Foreign, gzip_member, warc_header
 
 
 def test_the_version_is_the_packages(command) -> None:
     kind = "compiled" if seekwarc.__compiled__ else "pure Python"
-    assert command("--version").out == f"seekwarc {seekwarc.__version__} ({kind})\n"
+    assert command("--version").out == f"seekwarc {seekwarc.__version__} ({kind}; {LIBRARY.NAME})\n"
 
 
 @pytest.mark.parametrize("words", [("--help",), ("-h",)])
