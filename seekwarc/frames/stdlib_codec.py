@@ -49,7 +49,7 @@ __all__ = [
 
 NAME: Final = f"{zstd.__name__}, libzstd {zstd.zstd_version}"
 CodecError = zstd.ZstdError
-# Whoever calls has compared a window with a limit that need not be a power of two, as the codec's must.
+# The caller has compared the window with its limit, which need not be a power of two, as this must.
 _MAX_LOG = zstd.DecompressionParameter.window_log_max
 _OPTIONS: Final[dict[int, int]] = {_MAX_LOG: _MAX_LOG.bounds()[1]}
 
@@ -187,7 +187,7 @@ def compress_many(compressor: _Compressor, contents: Sequence[Buffer]) -> Iterab
 
 
 def train(samples: Sequence[bytes], size: int, level: int, dictionary_id: int) -> bytes:  # noqa: ARG001
-    """Train for the default level: others differ in statistics alone, which cannot be had by themselves."""
+    """Train for the default level: others differ in statistics alone, which the codec does not make by themselves."""
     try:
         trained = zstd.train_dict(samples, size).dict_content
     except ValueError as error:
