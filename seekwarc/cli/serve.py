@@ -93,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
         raise SeekWarcError(f"`seekwarc serve` needs {' and '.join(missing)}: pip install 'seekwarc[serve]'")
     from seekwarc.serve.app import LOCAL_HOSTS, application
     from seekwarc.serve.library import Library
-    from seekwarc.serve.replay import REPLAY_HOSTS, replay_application
+    from seekwarc.serve.replay import REPLAY_HOST, ReplayPorts, replay_application
     from seekwarc.serve.replay_worker import read_worker
     from seekwarc.serve.server import Server, by_port
 
@@ -112,19 +112,19 @@ def run(options: argparse.Namespace) -> int:
     ):
         listeners = [opened.enter_context(_listen(options, options.port or DEFAULT_PORT))]
         port = listeners[0].getsockname()[1]
-        replay = None
+        replay, hosts = None, _hosts(options, LOCAL_HOSTS)
         if worker is not None:
             _check_is_secure(options, listeners[0])
             listeners.append(opened.enter_context(_listen(options, port + 1)))
-            replay_port = listeners[1].getsockname()[1]
-            replay = web_address(REPLAY_HOSTS[0], replay_port)
-        app: ASGIApp = application(library, hosts=_hosts(options, LOCAL_HOSTS), replay=replay)
-        if worker is not None:
-            pages = replay_application(library, worker, hosts=_hosts(options, REPLAY_HOSTS))
-            app = by_port({port: app, replay_port: pages})
+            replay = ReplayPorts(port, listeners[1].getsockname()[1])
+            hosts.append(REPLAY_HOST)
+        app: ASGIApp = application(library, hosts=hosts, replay=replay)
+        if worker is not None and replay is not None:
+            frame = replay_application(library, worker, replay, hosts=hosts)
+            app = by_port({replay.bar: app, replay.frame: frame})
         server = Server(app, *listeners)
         library.start_reading()
-        _announce(options, library, listeners[0], replay)
+        _announce(options, library, listeners[0], replay.address if replay is not None else None)
         server.run()
     return 0
 
@@ -151,7 +151,7 @@ def _announce(
         flush=True,
     )
     if replay is not None:
-        print(f"archived pages are replayed at {replay}", flush=True)
+        print(f"archived pages are replayed at {replay}web/DATE/URI", flush=True)
     if not ipaddress.ip_address(host).is_loopback:
         say(f"warning: everyone who can reach port {port} can read all of it: there are no passwords")
     if options.open:

@@ -16,6 +16,7 @@ from seekwarc.serve.error_handlers import HANDLERS
 from seekwarc.serve.headers import SAFE
 from seekwarc.serve.library import Library
 from seekwarc.serve.payload import capture_routes
+from seekwarc.serve.replay import ReplayPorts, bar_routes
 from seekwarc.serve.static import static
 
 __all__ = ["LOCAL_HOSTS", "application"]
@@ -31,18 +32,20 @@ PAGE_POLICY: Final = (
 
 
 def application(
-    library: Library, *, hosts: Sequence[str] = LOCAL_HOSTS, replay: str | None = None
+    library: Library, *, hosts: Sequence[str] = LOCAL_HOSTS, replay: ReplayPorts | None = None
 ) -> Starlette:
     """Make the ASGI application for a library, which the caller closes.
 
     A request for a name that is not in `hosts` is refused ("*" allows all): a page elsewhere could point its
-    own name at this server to read the answers (DNS rebinding). `replay` is the address at which pages of
-    this library are replayed, if they are.
+    own name at this server to read the answers (DNS rebinding). With `replay`, this has the page whose frame
+    shows archived pages; the application for the other port is `replay_application`.
     """
     routes = [
-        Mount("/api", routes=api_routes(library, replay)),
+        Mount("/api", routes=api_routes(library, replay.address if replay is not None else None)),
         *capture_routes(library.capture, known=library.known_capture),
     ]
+    if replay is not None:
+        routes += bar_routes(library, replay)
     fields = {**dict(SAFE), "content-security-policy": PAGE_POLICY}
     for file in sorted(files("seekwarc.serve").joinpath("page").iterdir(), key=lambda file: file.name):
         if not file.name.startswith("replay"):

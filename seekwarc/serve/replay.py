@@ -1,18 +1,20 @@
-"""The application of `seekwarc serve --replay`: an origin of its own, on which archived pages run.
+"""Replay: a page with a bar, and an origin of its own on which the archived pages in its frame run.
 
-A page in a frame is rewritten by wabac.js, a service worker that users bring (`replay_worker.py`). The worker
-asks /raw/{date}id_/{URI} for each request of that page. Here captures are found and sent.
+Pages in the frame are rewritten by wabac.js, a service worker that users bring (`replay_worker.py`). The
+worker asks /raw/{date}id_/{URI} for each request of them. Here captures are found and sent.
 
-Archived scripts run on this origin, so whatever it has or may do is theirs: there is no interface but these
-addresses, no cookie and nothing to change, and policies keep what runs from any other host or port. They
-cannot rely on the rewriting: XML documents run as they are.
+Archived scripts run on the origin of the frame, so whatever that has or may do is theirs: there is no
+interface but these addresses, no cookie and nothing to change, and policies keep what runs from any other
+host or port. They cannot rely on the rewriting: XML documents run as they are. The bar is on the origin of
+the page of records, which is another port, so that archived scripts can neither touch nor navigate it.
 """
 
 from __future__ import annotations
 
 import html
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Final
 from urllib.parse import quote
@@ -35,13 +37,17 @@ from seekwarc.serve.replay_lookup import Captures
 from seekwarc.serve.replay_raw import RawEndpoint, asked_uri, http_date
 from seekwarc.serve.static import static
 
-__all__ = ["REPLAY_HOSTS", "replay_application"]
+__all__ = ["REPLAY_HOST", "ReplayPorts", "bar_routes", "replay_application"]
 
-REPLAY_HOSTS: Final = ("replay.localhost", "127.0.0.1", "localhost", "::1", "[::1]")
-"""Names of this origin. Browsers find the first by themselves, and it has no cookies of other programs."""
-PAGE_POLICY: Final = (
+REPLAY_HOST: Final = "replay.localhost"
+"""A name that browsers find by themselves, for which no other program on this computer has cookies."""
+BAR_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-    "frame-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    "frame-src {origin}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+START_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors {origin}"
 )
 WORKER_POLICY: Final = "default-src 'none'; connect-src 'self'; script-src 'self'"
 """Of the worker: archived pages can tell it to fetch for them."""
@@ -62,45 +68,101 @@ CONFIGURATION: Final[dict[str, Any]] = {
         "csp": REPLAY_POLICY,
     },
 }
-"""The message that the page sends to the worker. The name is the first part of the page's path."""
+"""The message that sets up the worker. The name is the first part of the path of replayed pages."""
 MAX_LISTED: Final = 100_000
 """Captures in a time map."""
 
 
-def replay_application(library: Library, worker: bytes, *, hosts: Sequence[str] = REPLAY_HOSTS) -> Starlette:
-    """Make the ASGI application that replays a library, which the caller closes.
+@dataclass(frozen=True, slots=True)
+class ReplayPorts:
+    """Where a replay is."""
 
-    Args:
-        library: The files.
-        worker: The script of wabac.js.
-        hosts: The names that requests may have for this server.
-    """
-    fields = {
-        **dict(SAFE),
-        "content-security-policy": PAGE_POLICY,
-        "cross-origin-opener-policy": "same-origin",
-    }
-    worker_fields = {**fields, "content-security-policy": WORKER_POLICY, "service-worker-allowed": "/"}
-    captures = Captures(library)
+    bar: int
+    """Port of the page with the bar, and of all else that is no archived page."""
+    frame: int
+    """Port of the origin on which archived pages run."""
+
+    @property
+    def address(self) -> str:
+        """The address of the bar, to which `web/DATE/URI` may be appended."""
+        return f"http://{REPLAY_HOST}:{self.bar}/"
+
+
+def bar_routes(library: Library, ports: ReplayPorts) -> list[Route]:
+    """Return the routes of the page with the bar."""
     routes = [
-        Route("/wabac.js", _imported(static(worker, "wabac.js", worker_fields))),
-        Route("/raw/{rest:path}", RawEndpoint(captures)),
-        Route("/timemap/link/{rest:path}", _time_map(captures)),
+        Route("/timemap/link/{rest:path}", _time_map(Captures(library), ports)),
         Route("/progress", _progress(library)),
     ]
-    for file in files("seekwarc.serve").joinpath("page").iterdir():
-        content = file.read_bytes()
-        if file.name == "replay-worker.js":
-            script = content.replace(b"$CONFIGURATION", json.dumps(CONFIGURATION).encode())
-            routes.append(Route("/sw.js", static(script, file.name, worker_fields)))
-        elif file.name == "replay.html":
-            message = html.escape(json.dumps(CONFIGURATION))
-            page = static(content.replace(b"$CONFIGURATION", message.encode()), file.name, fields)
-            routes += [Route("/web/{rest:path}", page), Route("/", page)]
-        elif file.name.startswith("replay") or file.name == "icon.svg":
-            routes.append(Route(f"/{file.name}", static(content, file.name, fields)))
+    for name, content in _files("replay."):
+        if name == "replay.html":
+            routes.append(Route("/web/{rest:path}", _page(content, BAR_POLICY, ports.frame)))
+        else:
+            routes.append(Route(f"/{name}", static(content, name, dict(SAFE))))
+    return routes
+
+
+def replay_application(
+    library: Library, worker: bytes, ports: ReplayPorts, *, hosts: Sequence[str] = (REPLAY_HOST,)
+) -> Starlette:
+    """Make the ASGI application on whose origin archived pages run.
+
+    Args:
+        library: The files, which the caller closes.
+        worker: The script of wabac.js.
+        ports: The ports of both origins.
+        hosts: The names that requests may have for this server.
+    """
+    fields = {**dict(SAFE), "content-security-policy": WORKER_POLICY, "service-worker-allowed": "/"}
+    message = json.dumps(CONFIGURATION)
+    pages = dict(_files("replay-"))
+    script = pages["replay-worker.js"].replace(b"$CONFIGURATION", message.encode())
+    start = pages["replay-start.html"].replace(b"$CONFIGURATION", html.escape(message).encode())
+
+    def bar(request: Request) -> Response:
+        place = quote(asked_uri(request.scope, ""), safe=KEPT)
+        return Response(
+            status_code=302, headers={**dict(SAFE), "location": _origin(request, ports.bar) + place}
+        )
+
+    routes = [
+        Route("/", _page(start, START_POLICY, ports.bar)),
+        Route("/replay-start.js", static(pages["replay-start.js"], "replay-start.js", dict(SAFE))),
+        Route("/sw.js", static(script, "sw.js", fields)),
+        Route("/wabac.js", _imported(static(worker, "wabac.js", fields))),
+        Route("/raw/{rest:path}", RawEndpoint(Captures(library))),
+        # Where an archived page goes that is opened in a window of its own.
+        Route("/web/{rest:path}", bar),
+    ]
     middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)]
     return Starlette(routes=routes, middleware=middleware, exception_handlers=HANDLERS)
+
+
+def _files(prefix: str) -> Iterator[tuple[str, bytes]]:
+    for file in files("seekwarc.serve").joinpath("page").iterdir():
+        if file.name.startswith(prefix):
+            yield file.name, file.read_bytes()
+
+
+def _origin(request: Request, port: int) -> str:
+    """Return the origin of the same name at another port."""
+    return f"{request.url.scheme}://{request.url.hostname}:{port}"
+
+
+def _page(content: bytes, policy: str, port: int) -> Callable[[Request], Response]:
+    """Return the endpoint of a page that knows the other origin, which is this name's at another port."""
+
+    def endpoint(request: Request) -> Response:
+        origin = _origin(request, port)
+        fields = {
+            **dict(SAFE),
+            "content-security-policy": policy.format(origin=origin),
+            "cross-origin-opener-policy": "same-origin",
+            "cache-control": "no-cache",
+        }
+        return Response(content.replace(b"$ORIGIN", origin.encode()), 200, fields, "text/html")
+
+    return endpoint
 
 
 def _imported(endpoint: Callable[[Request], Response]) -> Callable[[Request], Response]:
@@ -114,16 +176,16 @@ def _imported(endpoint: Callable[[Request], Response]) -> Callable[[Request], Re
     return guarded
 
 
-def _time_map(captures: Captures) -> Callable[[Request], Response]:
+def _time_map(captures: Captures, ports: ReplayPorts) -> Callable[[Request], Response]:
     def endpoint(request: Request) -> Response:
         """List the captures of a URI (RFC 7089, section 5, in the format of RFC 6690)."""
         uri = asked_uri(request.scope, "/timemap/link/")
         shown = quote(uri, safe=KEPT)
-        base = str(request.base_url).rstrip("/")
+        base, frame = _origin(request, ports.bar), _origin(request, ports.frame)
         links = [
             f'<{shown}>; rel="original"',
             f'<{base}/timemap/link/{shown}>; rel="self"; type="application/link-format"',
-            f'<{base}/raw/id_/{shown}>; rel="timegate"',
+            f'<{frame}/raw/id_/{shown}>; rel="timegate"',
         ]
         for entry in captures.of(uri)[:MAX_LISTED]:
             if entry.date is not None:

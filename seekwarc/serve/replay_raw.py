@@ -41,7 +41,7 @@ FIELDS: Final = (
     ("cross-origin-resource-policy", "same-origin"),
 )
 PAGE: Final = (
-    "<!doctype html><meta charset=utf-8><title>{title}</title>"
+    "<!doctype html><meta charset=utf-8><title>{title}</title>{more}"
     "<style>body{{font:1rem/1.5 sans-serif;margin:3rem auto;max-width:40rem;padding:0 1rem}}"
     "code{{overflow-wrap:anywhere}}</style><h1>{title}</h1><p>{text}<p><code>{uri}</code>"
 )
@@ -194,6 +194,7 @@ def _message(error: SeekWarcError | HTTPException, asked: Asked) -> Response:
         title = "Not in this archive" if status == HTTPStatus.NOT_FOUND else "Not yet"
     else:
         status, text, title = int(status_of(error)), str(error), "This capture cannot be shown"
+    more = "<meta http-equiv=refresh content=3>" if status == HTTPStatus.SERVICE_UNAVAILABLE else ""
     seconds = asked.date.nanoseconds // 10**9 if asked.date is not None else None
     fields = {
         **dict(FIELDS),
@@ -204,5 +205,7 @@ def _message(error: SeekWarcError | HTTPException, asked: Asked) -> Response:
         # The worker would replace these by a page of its own.
         fields |= {"x-redirect-status": str(status), "x-redirect-statustext": HTTPStatus(status).phrase}
         status = HTTPStatus.OK
-    page = PAGE.format(title=title, text=html.escape(clean(text)), uri=html.escape(clean(asked.uri)))
+    page = PAGE.format(
+        title=title, more=more, text=html.escape(clean(text)), uri=html.escape(clean(asked.uri))
+    )
     return Response(page, status, fields, "text/html")

@@ -9,8 +9,9 @@ import re
 import shutil
 import subprocess
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from seekwarc.serve.app import application
 from seekwarc.serve.library import Library
-from seekwarc.serve.replay import replay_application
+from seekwarc.serve.replay import REPLAY_HOST, ReplayPorts, replay_application
 from seekwarc.serve.replay_worker import read_worker
 from tests.browser.conftest import FLAGS, Pages, until
 from tests.conftest import WABAC
@@ -72,27 +74,47 @@ class Replay:
 def replayed(*paths: Path) -> Iterator[Replay]:
     with Library(paths) as library:
         library.start_reading()
-        log = Log(replay_application(library, read_worker(WABAC)))
-        with running(log) as server:
-            yield Replay(f"http://replay.localhost:{server.port}/", log)
+        bar, frame = Log(None), Log(None)
+        frame.rows = bar.rows
+        with running(bar) as one, running(frame) as other:
+            ports = ReplayPorts(one.port, other.port)
+            bar.app = application(library, hosts=[REPLAY_HOST], replay=ports)
+            frame.app = replay_application(library, read_worker(WABAC), ports)
+            yield Replay(ports.address, bar)
+
+
+def shown_in(page):
+    """Return the frame of the archived page, which the page itself cannot look into; None if it has none."""
+    frames = (it for it in page.frames if it.parent_frame == page.main_frame and "/web/" in it.url)
+    return next(frames, None)
+
+
+def wait_for(page, check: Callable[[], Any]):
+    end = time.monotonic() + 20
+    while not (found := check()):
+        assert time.monotonic() < end, [(it.url, it.content()[-1000:]) for it in page.frames]
+        page.wait_for_timeout(40)
+    return found
 
 
 def framed(page):
     """Return the frame of the archived page."""
-    until(page, "document.querySelector('iframe').contentWindow.location.href !== 'about:blank'")
-    until(page, "document.querySelector('iframe').contentDocument?.readyState === 'complete'")
-    (frame,) = [it for it in page.frames if it.parent_frame == page.main_frame]
+    frame = wait_for(page, lambda: shown_in(page))
+    frame.wait_for_load_state()
     return frame
 
 
 def until_shown(page, heading: str):
     """Wait for a heading of the archived page; return the frame."""
-    shown = "document.querySelector('iframe').contentDocument?.querySelector('h1')?.textContent"
-    try:
-        until(page, f"({shown} ?? '').includes({json.dumps(heading)})")
-    except AssertionError:
-        print([(it.url, it.content()[-1000:]) for it in page.frames])
-        raise
+
+    def is_shown() -> bool:
+        frame = shown_in(page)
+        # A frame that goes elsewhere meanwhile has no document.
+        with suppress(Exception):
+            return heading in frame.evaluate("document.querySelector('h1')?.textContent ?? ''")
+        return False
+
+    wait_for(page, is_shown)
     until(page, "document.getElementById('busy').hidden")
     return framed(page)
 
@@ -232,7 +254,7 @@ def test_the_nearest_date_is_shown(site, page) -> None:
 
 
 def test_the_address_bar_leads_to_a_page(site, page) -> None:
-    page.goto(site.address)
+    page.goto(f"{site.address}web/")
     until(page, "document.activeElement.id === 'url'")
     page.keyboard.type("no page")
     page.keyboard.press("Enter")

@@ -1,44 +1,74 @@
-"""The origin on which archived pages run."""
+"""The two origins of a replay: that of the bar, and that on which archived pages run."""
 
 from __future__ import annotations
 
 import html
 import json
 import re
+from collections.abc import Iterator
 
 import pytest
 
 import seekwarc
+from seekwarc.serve.app import application
 from seekwarc.serve.library import Library
-from seekwarc.serve.replay import replay_application
+from seekwarc.serve.replay import ReplayPorts, replay_application
 from tests.serve.asgi import Client
 from tests.support.writing import response
 
+PORTS = ReplayPorts(8090, 8091)
+HOST = "replay.localhost"
+HOSTS = (HOST, "127.0.0.1")
+
 
 @pytest.fixture
-def client(tmp_path, portal):
+def library(tmp_path) -> Iterator[Library]:
     path = tmp_path / "site.warc.zst"
     with seekwarc.open(path, "w", threads=1) as out:
         for uri, day in (("http://example.org/a", 2), ("https://www.example.org/a", 1)):
             out.write_response(uri, response(b"x", "text/html"), date=f"2026-01-0{day}T12:00:00Z")
     with Library([path]) as library:
         library.read()
-        yield Client(replay_application(library, b"the worker"), portal)
+        yield library
 
 
-def test_the_page_may_load_nothing_from_elsewhere_and_is_not_framed(client) -> None:
-    for path in ("/", "/web/2026/http://example.org/", "/web/http://example.org/?a=b"):
-        answer = client.get(path)
-        assert (answer.status, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
-        policy = answer.headers["content-security-policy"]
-        assert "http" not in policy
-        assert {"default-src 'none'", "frame-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"} <= set(
-            policy.split("; ")
-        )
-        assert "unsafe" not in policy
-        assert answer.headers["cross-origin-opener-policy"] == "same-origin"
-        assert answer.headers["referrer-policy"] == "no-referrer"
-        assert answer.headers["x-content-type-options"] == "nosniff"
+@pytest.fixture
+def bar(library, portal) -> Client:
+    return Client(application(library, hosts=HOSTS, replay=PORTS), portal)
+
+
+@pytest.fixture
+def client(library, portal) -> Client:
+    return Client(replay_application(library, b"the worker", PORTS, hosts=HOSTS), portal)
+
+
+def policy_of(client: Client, path: str) -> dict[str, str]:
+    answer = client.get(path, headers={"host": f"{HOST}:8090"})
+    assert (answer.status, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert answer.headers["cross-origin-opener-policy"] == "same-origin"
+    assert answer.headers["referrer-policy"] == "no-referrer"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    policy = answer.headers["content-security-policy"]
+    assert "unsafe" not in policy
+    return dict(it.split(" ", 1) for it in policy.split("; "))
+
+
+@pytest.mark.parametrize("path", ["/web/", "/web/2026/http://example.org/", "/web/http://example.org/?a=b"])
+def test_the_frame_of_the_bar_shows_the_other_origin_alone(bar, path) -> None:
+    policy = policy_of(bar, path)
+    assert policy["frame-src"] == f"http://{HOST}:8091"
+    assert (policy["default-src"], policy["frame-ancestors"], policy["base-uri"]) == ("'none'",) * 3
+    page = bar.get(path).body.decode()
+    assert '<meta name="origin" content="http://127.0.0.1:8091">' in page
+    sandbox = re.search(r'<iframe sandbox="([^"]*)"', page)[1]
+    assert "popups" not in sandbox
+    assert "top-navigation" not in sandbox
+
+
+def test_the_worker_is_started_only_in_the_frame_of_the_bar(client) -> None:
+    policy = policy_of(client, "/")
+    assert policy["frame-ancestors"] == f"http://{HOST}:8090"
+    assert (policy["default-src"], policy["worker-src"]) == ("'none'", "'self'")
 
 
 def test_replayed_documents_get_a_policy_that_holds_without_rewriting(client) -> None:
@@ -75,38 +105,60 @@ def test_wabac_is_loaded_only_by_the_worker_that_guards_it(client, fields) -> No
     assert json.loads(told[1])["extraConfig"]["archivePrefix"] == "/raw/"
 
 
-def test_the_files_of_the_page_are_there_and_no_others(client) -> None:
-    page = client.get("/").body.decode()
-    for name in re.findall(r'(?:src|href)="(/[^"]+)"', page):
-        assert client.get(name).status == 200, name
-    for path in ("/api/summary", "/api/records", "/payload", "/index.html", "/main.js", "/style.css"):
+def test_no_interface_is_on_the_origin_of_archived_pages(client) -> None:
+    paths = ("/api/summary", "/api/records", "/payload", "/index.html", "/main.js", "/replay.js", "/progress")
+    for path in (*paths, "/replay.html", "/timemap/link/http://example.org/a"):
         assert client.get(path).status == 404
 
 
+def test_the_files_of_both_pages_are_there(client, bar) -> None:
+    for its, path in ((client, "/"), (bar, "/web/")):
+        names = re.findall(r'(?:src|href)="(/[^"]+)"', its.get(path).body.decode())
+        assert names
+        assert {its.get(name).status for name in names} == {200}
+
+
+def test_an_archived_page_in_a_window_of_its_own_gets_a_bar(client) -> None:
+    answer = client.get("/web/2026/http://example.org/?a=%20", headers={"host": f"{HOST}:8091"})
+    place = f"http://{HOST}:8090/web/2026/http://example.org/?a=%20"
+    assert (answer.status, answer.headers["location"]) == (302, place)
+
+
 @pytest.mark.parametrize("host", ["evil.example", "replay.localhost.evil.example", "sub.replay.localhost"])
-def test_another_name_for_this_server_is_refused(client, host) -> None:
-    for path in ("/", "/sw.js", "/raw/2026id_/http://example.org/a", "/timemap/link/http://example.org/a"):
+def test_another_name_for_this_server_is_refused(client, bar, host) -> None:
+    for path in ("/", "/sw.js", "/raw/2026id_/http://example.org/a", "/web/2026/http://example.org/"):
         assert client.get(path, headers={"host": host}).status == 400
+        assert bar.get(path, headers={"host": host}).status == 400
     assert client.get("/", headers={"host": "replay.localhost:8091"}).status == 200
 
 
-def test_a_time_map_lists_the_captures(client) -> None:
-    answer = client.get("/timemap/link/http://example.org/a", headers={"host": "replay.localhost:8091"})
+def test_without_replay_there_is_no_bar(library, portal) -> None:
+    plain = Client(application(library), portal)
+    assert [plain.get(path).status for path in ("/web/", "/replay.js", "/progress")] == [404, 404, 404]
+    assert plain.get("/api/summary").json["replay"] is None
+
+
+def test_the_summary_says_where_pages_are_replayed(bar) -> None:
+    assert bar.get("/api/summary").json["replay"] == "http://replay.localhost:8090/"
+
+
+def test_a_time_map_lists_the_captures(bar) -> None:
+    answer = bar.get("/timemap/link/http://example.org/a", headers={"host": f"{HOST}:8090"})
     assert (answer.status, answer.headers["content-type"]) == (200, "application/link-format")
-    base = "http://replay.localhost:8091"
+    base, frame = f"http://{HOST}:8090", f"http://{HOST}:8091"
     dated = '<{}/web/{}/{}>; rel="memento"; datetime="{} Jan 2026 12:00:00 GMT"'.format
     assert answer.body.decode().rstrip().split(",\n") == [
         '<http://example.org/a>; rel="original"',
         f'<{base}/timemap/link/http://example.org/a>; rel="self"; type="application/link-format"',
-        f'<{base}/raw/id_/http://example.org/a>; rel="timegate"',
+        f'<{frame}/raw/id_/http://example.org/a>; rel="timegate"',
         dated(base, 20260101120000, "https://www.example.org/a", "Thu, 01"),
         dated(base, 20260102120000, "http://example.org/a", "Fri, 02"),
     ]
-    missing = client.get('/timemap/link/http://example.org/"><b>')
+    missing = bar.get('/timemap/link/http://example.org/"><b>')
     assert (missing.status, b'"><b>' in missing.body) == (404, False)
 
 
-def test_progress_tells_how_far_the_files_were_read(client) -> None:
-    progress = client.get("/progress").json
+def test_progress_tells_how_far_the_files_were_read(bar) -> None:
+    progress = bar.get("/progress").json
     assert (progress["complete"], progress["records"]) == (True, 2)
     assert progress["position"] == progress["size"] > 0

@@ -10,12 +10,14 @@ import zstandard
 
 import seekwarc
 from seekwarc.serve import payload as payload_module
+from seekwarc.serve.app import LOCAL_HOSTS
 from seekwarc.serve.library import Library
-from seekwarc.serve.replay import replay_application
+from seekwarc.serve.replay import ReplayPorts, replay_application
 from seekwarc.serve.replay_raw import MAX_OPEN_RANGE
 from tests.serve.asgi import Client
 from tests.serve.conftest import FILM, PAGE, chunked, response
 
+PORTS = ReplayPorts(8090, 8091)
 FORM = "application/x-www-form-urlencoded"
 SITE = "http://example.org"
 NOT_MODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
@@ -89,7 +91,7 @@ def library(made):
 
 @pytest.fixture
 def client(library, portal) -> Client:
-    return Client(replay_application(library, b"worker"), portal)
+    return Client(replay_application(library, b"worker", PORTS, hosts=LOCAL_HOSTS), portal)
 
 
 def raw(
@@ -256,7 +258,7 @@ def test_damage_is_a_message_in_the_frame(made, tmp_path, portal) -> None:
     path.write_bytes(data)
     with Library([path]) as library:
         library.read()
-        client = Client(replay_application(library, b"worker"), portal)
+        client = Client(replay_application(library, b"worker", PORTS, hosts=LOCAL_HOSTS), portal)
         answer = raw(client, "/film.mp4", range="bytes=1000-1009")
         assert (answer.status, answer.headers["x-redirect-status"]) == (200, "502")
         assert b"This capture cannot be shown" in answer.body
@@ -267,7 +269,7 @@ def test_files_that_are_being_scanned_are_waited_for(made, portal, monkeypatch) 
     monkeypatch.setattr(payload_module, "PATIENCE", 0.1)
     monkeypatch.setattr(payload_module, "PAUSE", 0.01)
     with Library([made]) as library:
-        client = Client(replay_application(library, b"worker"), portal)
+        client = Client(replay_application(library, b"worker", PORTS, hosts=LOCAL_HOSTS), portal)
         answer = raw(client, "/")
         assert (answer.status, answer.headers["x-redirect-status"]) == (200, "503")
         library.read()

@@ -1,13 +1,12 @@
-// The page of the replay origin: a bar, and a frame that the service worker of wabac.js fills from /raw.
+// The page of a replay: a bar, and a frame of another origin, which the service worker of wabac.js fills from /raw.
 
 const $ = (id) => document.getElementById(id);
 const frame = $("replay_iframe");
 const timeline = $("timeline");
 
-/** What the worker is told: where captures are, and the policy of the documents that it makes of them. */
-const COLLECTION = JSON.parse(document.querySelector("meta[name=collection]").content);
-/** Milliseconds until a worker that does not answer is given up, and between two questions about files being scanned. */
-const PATIENCE = 20_000;
+/** Where archived pages run. */
+const ORIGIN = document.querySelector("meta[name=origin]").content;
+/** Milliseconds between two questions about files being scanned. */
 const AGAIN = 1000;
 const MAX_OPTIONS = 1000;
 const MAX_DOTS = 400;
@@ -21,6 +20,8 @@ let places = [];
 /** The capture of the timeline that the keyboard or the pointer is at. */
 let picked = 0;
 let listed = null;
+/** Whether the frame has had no archived page yet. */
+let isFirst = true;
 let listing = new AbortController();
 
 /** Say what the user should know, or nothing; with how far the files are scanned, from 0 to 1. */
@@ -71,7 +72,11 @@ async function open(date, wanted) {
   told(wanted, date);
   try {
     await ready;
-    frame.src = `/web/${date}mp_/${wanted}`;
+    const place = `${ORIGIN}/web/${date}mp_/${wanted}`;
+    // What started the worker is not a page to go back to.
+    if (isFirst) frame.contentWindow.location.replace(place);
+    else frame.src = place;
+    isFirst = false;
   } catch (error) {
     busy(false);
     listing.abort();
@@ -113,12 +118,10 @@ async function list() {
   captures = [];
   draw();
   try {
-    for (let isFirst = true; ; isFirst = false) {
+    for (;;) {
       const progress = await (await fetch("/progress", { signal })).json();
       const answer = await fetch(`/timemap/link/${wanted}`, { signal });
       const found = answer.ok ? mementos(await answer.text()) : [];
-      // The frame was told that there is none.
-      if (!isFirst && found.length && !captures.length) open(ts, url);
       captures = found;
       draw();
       if (progress.complete) break;
@@ -237,7 +240,7 @@ $("go").addEventListener("submit", (event) => {
 
 // The frame tells what it shows. What it says is archived content: text, never markup, and an address of /web alone.
 addEventListener("message", (event) => {
-  if (event.source !== frame.contentWindow || event.origin !== location.origin) return;
+  if (event.source !== frame.contentWindow || event.origin !== ORIGIN) return;
   const { wb_type: type, url: address, ts: date, title, hash } = event.data ?? {};
   if (type === "load" || type === "replace-url") shown(String(address), String(date ?? "").replace(/\D/g, "").slice(0, 14), title);
   else if (type === "hashchange") shown(url.replace(/#.*/s, "") + String(hash), ts, document.title);
@@ -252,27 +255,18 @@ function shown(address, date, title) {
   history.replaceState(null, "", own);
   told(address, date);
 }
-frame.addEventListener("load", () => busy(false));
+frame.addEventListener("load", () => isFirst || busy(false));
 
-/** Start the worker, and tell it where captures are. */
-async function start() {
-  const workers = navigator.serviceWorker;
-  if (!workers) {
-    throw new Error(
-      isSecureContext
-        ? "This browser has service workers switched off, as some do in private windows: open this address in another window."
-        : `Replay needs a service worker, which browsers allow over https, and at http://replay.localhost:${location.port} and http://127.0.0.1:${location.port} on the computer of the server.`,
-    );
-  }
-  const added = new Promise((done, failed) => {
-    setTimeout(() => failed(new Error("The service worker does not answer: reload this page.")), PATIENCE);
-    workers.addEventListener("message", (event) => event.data.msg_type === "collAdded" && done());
+/** Load what starts the worker: archived pages, and the worker, have an origin of their own. */
+function start() {
+  return new Promise((done, failed) => {
+    addEventListener("message", (event) => {
+      if (event.source !== frame.contentWindow || event.origin !== ORIGIN) return;
+      if (event.data?.wb_type === "ready") done();
+      else if (event.data?.wb_type === "failed") failed(new Error(String(event.data.text)));
+    });
+    frame.src = `${ORIGIN}/`;
   });
-  workers.startMessages();
-  await workers.register("/sw.js?replayPrefix=", { scope: "/" });
-  // Not the controller: a page that was reloaded past the cache has none, and its frame is controlled all the same.
-  (await workers.ready).active.postMessage(COLLECTION);
-  await added;
 }
 
 const ready = start();
