@@ -70,9 +70,10 @@ class Reader(Closing):
             seek table of a local file only after comparing it with all frames of the record, which takes
             some 40 ms for a GiB: a short read by offset would see through all other false tables, but not
             through one that was made to displace frames (spec-notes/warc-zstd-seekable, section 9).
-        sidecar: Whether to read large records of a .warc.gz by the sidecar that lies beside it ("NAME.seek",
-            see spec-notes/sidecar.md), which is done unless the file is read strictly; or the path or URL of
-            the sidecar. One that was made of another archive is not used, with a warning.
+        sidecar: Whether to read large records of a .warc.gz, and large frames of a .warc.zst, by the sidecar
+            that lies beside it ("NAME.seek", see spec-notes/sidecar.md), which is done unless the file is
+            read strictly; or the path or URL of the sidecar. One that was made of another archive is not
+            used, with a warning.
         on_error: What iterating does at damage: "raise"; "skip", to go on with the next record that can be
             found; or a function, which is called with the damage first. The damaged record has been yielded
             before, if its header could be read.
