@@ -16,9 +16,10 @@ import sys
 import threading
 import time
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -95,25 +96,39 @@ class Figure:
 
 @dataclass
 class Relay:
-    """Passes connections on to a server, and counts what comes back."""
+    """A SOCKS5 proxy (RFC 1928) to this computer alone, which counts what comes back."""
 
-    target: int
     sent: int = 0
     _listener: socket.socket = field(default_factory=lambda: socket.create_server(("127.0.0.1", 0)))
 
     @property
-    def port(self) -> int:
-        return self._listener.getsockname()[1]
+    def flags(self) -> list[str]:
+        """What makes Chromium use it, for addresses of this computer too."""
+        port = self._listener.getsockname()[1]
+        return [f"--proxy-server=socks5://127.0.0.1:{port}", "--proxy-bypass-list=<-loopback>"]
 
     def run(self) -> None:
         with suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
-                server = socket.create_connection(("127.0.0.1", self.target))
-                for pair in ((client, server, False), (server, client, True)):
-                    threading.Thread(target=self._pass, args=pair, daemon=True).start()
+                threading.Thread(target=self._connect, args=(client,), daemon=True).start()
 
-    def _pass(self, source: socket.socket, target: socket.socket, is_counted: bool) -> None:
+    def _connect(self, client: socket.socket) -> None:
+        with client, suppress(OSError, ValueError, IndexError):
+            client.recv(257)
+            client.sendall(b"\5\0")
+            asked = client.recv(262)
+            host = str(ip_address(asked[4:-2])) if asked[3] == 1 else asked[5:-2].decode()
+            if host != "127.0.0.1" and not host.endswith("localhost"):
+                return
+            with socket.create_connection(("127.0.0.1", int.from_bytes(asked[-2:]))) as server:
+                client.sendall(b"\5\0\0\1" + bytes(6))
+                upwards = threading.Thread(target=self._pass, args=(client, server), daemon=True)
+                upwards.start()
+                self._pass(server, client, is_counted=True)
+                upwards.join()
+
+    def _pass(self, source: socket.socket, target: socket.socket, *, is_counted: bool = False) -> None:
         with suppress(OSError):
             while data := source.recv(RELAYED):
                 target.sendall(data)
@@ -123,6 +138,7 @@ class Relay:
                 end.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
 
@@ -131,9 +147,8 @@ class Player:
     """A player that runs."""
 
     name: str
-    relay: Relay
-    address: Callable[[str], str]
-    """The address that shows a page of the crawl."""
+    address: str
+    """The address that shows a page of the crawl, whose name is to be appended."""
 
 
 def measure(
@@ -156,10 +171,12 @@ def measure(
         makers = [_ours(folder, size, worker), _pywb(folder, size), _web_page(folder, size, web_page)]
         players = [player for maker in makers for player in running.enter_context(maker)]
         playwright = running.enter_context(sync_playwright())
+        relay = running.enter_context(closing(Relay()))
+        threading.Thread(target=relay.run, daemon=True).start()
         for _ in range(rounds):
             for page in ("film.html", "home.html"):
                 for player in players:
-                    taken = _open_twice(playwright, player, page)
+                    taken = _open_twice(playwright, relay, player.address + page)
                     print(player.name, page, *taken, file=sys.stderr, flush=True)
                     found.setdefault((player.name, page), []).append(taken)
     return [
@@ -168,21 +185,23 @@ def measure(
     ]
 
 
-def _open_twice(playwright: Any, player: Player, name: str) -> tuple[float, float, int, int]:
-    browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+def _open_twice(playwright: Any, relay: Relay, address: str) -> tuple[float, float, int, int]:
+    browser = playwright.chromium.launch(
+        executable_path=shutil.which("chromium"), args=[*FLAGS, *relay.flags]
+    )
     try:
         page = browser.new_context().new_page()
-        cold, sent = _opened(page, player, name)
+        cold, sent = _opened(page, relay, address)
         page.goto("about:blank")
-        warm, sent_again = _opened(page, player, name)
+        warm, sent_again = _opened(page, relay, address)
         return cold, warm, sent, sent_again
     finally:
         browser.close()
 
 
-def _opened(page: Any, player: Player, name: str) -> tuple[float, int]:
-    before, begin = player.relay.sent, time.time()
-    page.goto(player.address(name), wait_until="commit")
+def _opened(page: Any, relay: Relay, address: str) -> tuple[float, int]:
+    before, begin = relay.sent, time.time()
+    page.goto(address, wait_until="commit")
     while time.time() < begin + PATIENCE:
         page.wait_for_timeout(20)
         for frame in page.frames:
@@ -190,8 +209,8 @@ def _opened(page: Any, player: Player, name: str) -> tuple[float, int]:
             with suppress(Exception):
                 if shown := frame.evaluate("document.documentElement.dataset.shown"):
                     time.sleep(SETTLING)
-                    return float(shown) / 1000 - begin, player.relay.sent - before
-    raise RuntimeError(f"{player.name} does not show {name}")
+                    return float(shown) / 1000 - begin, relay.sent - before
+    raise RuntimeError(f"{address} shows nothing")
 
 
 def _make_crawl(folder: Path, size: int) -> None:
@@ -238,8 +257,6 @@ def _make_crawl(folder: Path, size: int) -> None:
 @contextmanager
 def _started(name: str, command: list[str], port: int, folder: Path, address: str) -> Iterator[list[Player]]:
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    relay = Relay(port)
-    threading.Thread(target=relay.run, daemon=True).start()
     try:
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
@@ -248,11 +265,10 @@ def _started(name: str, command: list[str], port: int, folder: Path, address: st
                 break
             time.sleep(0.1)
         time.sleep(2)
-        yield [Player(name, relay, lambda page: address.format(port=relay.port, page=page))]
+        yield [Player(name, address)]
     finally:
         process.terminate()
         process.wait()
-        relay.close()
 
 
 def _free_port() -> int:
@@ -264,9 +280,9 @@ def _free_port() -> int:
 def _ours(folder: Path, size: int, worker: Path) -> Iterator[list[Player]]:
     port = _free_port()
     command = [sys.executable, "-m", "seekwarc", "serve", f"replay-{size}.warc.zst", "--port", str(port)]
-    address = f"http://replay.localhost:{{port}}/web/{DIGITS}/{SITE}/{{page}}"
+    address = f"http://replay.localhost:{port}/web/{DIGITS}/{SITE}/"
     command += ["--replay", str(worker.resolve())]
-    with _started("seekwarc serve --replay", command, port + 1, folder, address) as players:
+    with _started("seekwarc serve --replay", command, port, folder, address) as players:
         yield players
 
 
@@ -288,7 +304,7 @@ def _pywb(folder: Path, size: int) -> Iterator[list[Player]]:
         tools.index({stored.name: stored}, indexes / "index.cdxj", existing="overwrite")
     port = _free_port()
     command = [wayback, "--bind", "127.0.0.1", "--port", str(port)]
-    address = f"http://localhost:{{port}}/crawl/{DIGITS}/{SITE}/{{page}}"
+    address = f"http://localhost:{port}/crawl/{DIGITS}/{SITE}/"
     with _started("pywb, .warc.gz", command, port, home, address) as players:
         yield players
 
@@ -312,7 +328,7 @@ def _web_page(folder: Path, size: int, package: Path | None) -> Iterator[list[Pl
     port = _free_port()
     (home / "nginx.conf").write_text(NGINX.format(folder=home, port=port))
     command = [nginx, "-c", str(home / "nginx.conf"), "-p", str(home), "-e", str(home / "error.log")]
-    address = "http://localhost:{port}/{page}"
+    address = f"http://localhost:{port}/"
     with _started("replayweb.page, WACZ", command, port, home, address) as players:
         yield players
 
