@@ -82,6 +82,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="WORKER",
         help="replay pages on another port by wabac.js: its npm package (.tgz), the folder of it, or sw.js",
     )
+    parser.add_argument(
+        "--wacz",
+        metavar="ORIGIN",
+        action="append",
+        default=[],
+        help="offer each file as /wacz/NAME.wacz, for players at this origin: https://replayweb.page",
+    )
     add_flag(parser, "--open", text="open the page in your browser")
     add_sidecar_argument(parser)
     add_limit_arguments(parser)
@@ -118,7 +125,7 @@ def run(options: argparse.Namespace) -> int:
             listeners.append(opened.enter_context(_listen(options, port + 1)))
             replay = ReplayPorts(port, listeners[1].getsockname()[1])
             hosts.append(REPLAY_HOST)
-        app: ASGIApp = application(library, hosts=hosts, replay=replay)
+        app: ASGIApp = application(library, hosts=hosts, replay=replay, wacz_origins=options.wacz)
         if worker is not None and replay is not None:
             frame = replay_application(library, worker, replay, hosts=hosts)
             app = by_port({replay.bar: app, replay.frame: frame})

@@ -15,9 +15,10 @@ from seekwarc.serve.api import api_routes
 from seekwarc.serve.error_handlers import HANDLERS
 from seekwarc.serve.headers import SAFE
 from seekwarc.serve.library import Library
-from seekwarc.serve.payload import capture_routes
+from seekwarc.serve.payload import capture_routes, with_origins
 from seekwarc.serve.replay import ReplayPorts, bar_routes
 from seekwarc.serve.static import static
+from seekwarc.serve.virtual_wacz import wacz_route
 
 __all__ = ["LOCAL_HOSTS", "application"]
 
@@ -32,13 +33,18 @@ PAGE_POLICY: Final = (
 
 
 def application(
-    library: Library, *, hosts: Sequence[str] = LOCAL_HOSTS, replay: ReplayPorts | None = None
+    library: Library,
+    *,
+    hosts: Sequence[str] = LOCAL_HOSTS,
+    replay: ReplayPorts | None = None,
+    wacz_origins: Sequence[str] = (),
 ) -> Starlette:
     """Make the ASGI application for a library, which the caller closes.
 
     A request for a name that is not in `hosts` is refused ("*" allows all): a page elsewhere could point its
     own name at this server to read the answers (DNS rebinding). With `replay`, this has the page whose frame
-    shows archived pages; the application for the other port is `replay_application`.
+    shows archived pages; the application for the other port is `replay_application`. With
+    `wacz_origins`, each archive is also a WACZ, which pages of these origins may read ("*" for all).
     """
     routes = [
         Mount("/api", routes=api_routes(library, replay.address if replay is not None else None)),

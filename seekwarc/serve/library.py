@@ -113,6 +113,8 @@ class Library(Closing):
                 listed += [_open(located(folder, name, source.name), opened) for name in names]
             self.names = _short_names([source.name for source in (*archives, *listed)])
             """The names of the archives that the page shows: without folders."""
+            self.sources = dict(zip(self.names, (*archives, *listed), strict=True))
+            """The archives by those names."""
             seen = map(WatchedSource, (*archives, *listed), self.names)
             self.catalogue = RecordTable(shared=True, text=clean, keys={KEY: surt})
             opened.callback(self.catalogue.close)

@@ -51,6 +51,7 @@ __all__ = [
     "payload_app",
     "record_routes",
     "view_of",
+    "with_origins",
 ]
 
 KEPT_OPEN: Final = 128
@@ -105,7 +106,7 @@ class payload_app:  # noqa: N801
         origins: Sequence[str] = (),
     ) -> None:
         routes = record_routes(open_record, "/{record_id}", views=views, threads=threads)
-        self._app = _application(routes, origins)
+        self._app = with_origins(routes, origins)
 
     @classmethod
     def from_index(cls, index: Index, *, threads: int | None = None, origins: Sequence[str] = ()) -> Self:
@@ -118,7 +119,7 @@ class payload_app:  # noqa: N801
         """
         captures = _IndexedCaptures(index)
         self = cls.__new__(cls)
-        self._app = _application(capture_routes(captures, known=captures.known, threads=threads), origins)
+        self._app = with_origins(capture_routes(captures, known=captures.known, threads=threads), origins)
         return self
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -177,7 +178,8 @@ def _routes(find: _Find, known: _Known, prefix: str, views: Views | None, thread
     ]
 
 
-def _application(routes: Sequence[Route], origins: Sequence[str]) -> Starlette:
+def with_origins(routes: Sequence[Route], origins: Sequence[str]) -> Starlette:
+    """Return an application whose answers pages of other origins may read."""
     middleware = []
     if origins:
         cors = Middleware(

@@ -30,7 +30,7 @@ from seekwarc.tools.wacz_writing import PAGES, WaczOutput, WaczWriting, pages_he
 from seekwarc.write.files import Existing, refuse_same_file
 from seekwarc.write.opening import committed
 
-__all__ = ["Made", "create_wacz"]
+__all__ = ["Made", "PageReader", "create_wacz", "warc_name"]
 
 HTML: Final = ("text/html", "application/xhtml+xml")
 TITLE_WITHIN: Final = 64 << 10
@@ -91,7 +91,7 @@ def create_wacz(
     named: dict[str, str] = {}
     for source in expand(sources):
         refuse_same_file(source, target)
-        name = _SUFFIX.sub("", base_name(source)) + (".warc.gz" if compression == "gz" else ".warc")
+        name = warc_name(source) + (".gz" if compression == "gz" else "")
         if named.setdefault(name, source) != source:
             raise ValueError(f"{named[name]} and {source} would both become {name}: rename one")
     if not named:
@@ -124,6 +124,11 @@ def create_wacz(
             on_warning(f"no capture of the page {uri}")
         size = file.finish({"title": title, "description": description})
     return WaczWriting(len(named), made.lines, made.counts["pages"], made.counts["extraPages"], size)
+
+
+def warc_name(source: str) -> str:
+    """Return the name of a file without compression: data.warc for data.warc.zst and data.arc.gz."""
+    return _SUFFIX.sub("", base_name(source)) + ".warc"
 
 
 def _copied(
@@ -182,12 +187,13 @@ class Made:
         """Copy a WARC file into a WACZ, by another thread, and yield the lines of its index meanwhile."""
         with ThreadPoolExecutor(1, "seekwarc-copy") as pool:
             copying = pool.submit(file.add_source, path, open_source(source.name))
-            with _PageReader(source, self._look_at, **limits) as archive:
+            with PageReader(source, self.look_at, **limits) as archive:
                 for line in Lines(archive, name, LineOptions(post_append=True), _raise):
                     yield line.build()
             copying.result()
 
-    def _look_at(self, record: Record) -> None:
+    def look_at(self, record: Record) -> None:
+        """Add a record to the lists, if it is a page."""
         head = record.http
         if record.type != "response" or head is None or head.status != OK or record.target_uri is None:
             return
@@ -222,7 +228,7 @@ def _raise(problem: FormatError) -> None:
     raise problem
 
 
-class _PageReader(Reader):
+class PageReader(Reader):
     """A reader that shows each record to a function before it yields it."""
 
     def __init__(

@@ -59,6 +59,9 @@ class _Counted:
         self._output = output
         self.size = 0
 
+    def tell(self) -> int:
+        return self.size
+
     def write(self, data: bytes) -> int:
         self._output.write(data)
         self.size += len(data)
@@ -77,12 +80,16 @@ class WaczOutput:
         self._resources: list[dict[str, object]] = []
         self._now = time.gmtime()
 
-    def add(self, path: str, pieces: Iterable[bytes], size: int) -> None:
-        """Write a member of a known size."""
+    def _info(self, path: str) -> ZipInfo:
         info = ZipInfo(path, (max(self._now.tm_year, FIRST_YEAR), *self._now[1:6]))
         is_packed = path.startswith("archive/") or path.endswith(".gz")
         info.compress_type = ZIP_STORED if is_packed else ZIP_DEFLATED
         info.external_attr = 0o644 << 16
+        return info
+
+    def add(self, path: str, pieces: Iterable[bytes], size: int) -> None:
+        """Write a member of a known size."""
+        info = self._info(path)
         digest, written = hashlib.sha256(), 0
         with self._zip.open(info, "w", force_zip64=size > ZIP64_LIMIT) as file:
             for data in pieces:
@@ -92,6 +99,18 @@ class WaczOutput:
         name = re.sub(r"[^a-z0-9._-]", "-", path.rpartition("/")[2].lower())
         hashed = f"sha256:{digest.hexdigest()}"
         self._resources.append({"name": name, "path": path, "hash": hashed, "bytes": written})
+
+    def add_virtual(self, path: str, size: int) -> None:
+        """Leave out the bytes of a member, which are served from elsewhere, and its checksums."""
+        info = self._info(path)
+        info.file_size = info.compress_size = size
+        info.CRC = 0
+        info.header_offset = self._file.size
+        self._file.write(info.FileHeader(zip64=size > ZIP64_LIMIT))
+        self._file.size += size
+        self._zip.start_dir = self._file.size
+        self._zip.filelist.append(info)
+        self._zip.NameToInfo[path] = info
 
     def add_source(self, path: str, source: RangeSource) -> None:
         """Write a member that is a copy of a source."""

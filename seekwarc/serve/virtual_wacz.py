@@ -1,0 +1,173 @@
+"""Archives as WACZ files that are not stored, for players that read nothing else.
+
+The only WARC file in it is the archive, decompressed: players read uncompressed records by offset and length.
+So the bytes of a range are those of its records, decoded for the request. They have no checksums, which would
+take decoding all of them: such a WACZ is for viewing, and `seekwarc wacz create` makes one to keep.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tempfile
+import threading
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Final
+
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from seekwarc.cdx.wacz_index import MAX_INDEX
+from seekwarc.closing import Recent
+from seekwarc.errors import FormatError, LimitError, NotFoundError, UnsupportedError
+from seekwarc.format.cdxj import TABLE_FIELD, CdxjLine
+from seekwarc.read.record import Record
+from seekwarc.serve.headers import SAFE
+from seekwarc.serve.library import Library
+from seekwarc.serve.payload import THREADS, begin_found
+from seekwarc.serve.ranges import joined
+from seekwarc.serve.representation import Representation
+from seekwarc.serve.stream import Workers, send_answer, while_connected
+from seekwarc.storage.source import RangeSource, SourceWrapper
+from seekwarc.tools.index_lines import LineOptions, Lines
+from seekwarc.tools.wacz_creating import Made, PageReader, warc_name
+from seekwarc.tools.wacz_writing import WaczOutput
+from seekwarc.write.opening import open_output
+
+__all__ = ["VirtualWacz", "wacz_route"]
+
+MAX_FILES: Final = 16
+"""Archives whose lists of records are kept: 16 bytes for each record, and the lines of the index."""
+MAX_RECORDS: Final = 8
+HEADERS: Final = tuple(
+    {
+        **dict(SAFE),
+        "cross-origin-resource-policy": "cross-origin",
+        "content-type": "application/wacz",
+        "accept-ranges": "bytes",
+        "cache-control": "private, no-cache",
+    }.items()
+)
+
+
+class VirtualWacz:
+    """The bytes of such a WACZ by range: see `representation.Readable`. Making it scans the archive."""
+
+    holes = ()
+
+    def __init__(self, source: RangeSource, name: str) -> None:
+        self._bounds, self._offsets = array("Q", [0]), array("Q")
+        self._records: Recent[int, Record] = Recent(MAX_RECORDS)
+        made = Made()
+        shares = False
+
+        def look_at(record: Record) -> None:
+            nonlocal shares
+            shares = shares or record.skip > 0
+            self._offsets.append(record.offset)
+            self._bounds.append(self._bounds[-1] + record.size)
+            made.look_at(record)
+
+        self._reader = PageReader(SourceWrapper(source), look_at)
+        with ExitStack() as opened:
+            folder = opened.enter_context(tempfile.TemporaryDirectory())
+            made.open(folder, opened)
+            stored = io.BytesIO()
+            file = WaczOutput(open_output(stored))
+            path = warc_name(name)
+            # The lines are made first: they tell how long the member is, which comes before them.
+            lines = list(self._lines(path))
+            if shares or self._reader.is_arc:
+                text = (
+                    "records without frames or members of their own cannot be offered as a WACZ; convert it"
+                )
+                raise UnsupportedError(text, source=name)
+            file.add_virtual(f"archive/{path}", self._bounds[-1])
+            self._head = stored.tell()
+            made.finish(file, lines, folder)
+            self.known_size = file.finish({"title": name})
+        self._rest = stored.getvalue()
+        told = f"{source.version} {name} {self.known_size}".encode("utf-8", "surrogateescape")
+        self.etag = f'"{hashlib.sha256(told).hexdigest()[:16]}"'
+
+    def _lines(self, path: str) -> Iterator[bytes]:
+        room = MAX_INDEX
+        for line in Lines(self._reader, path, LineOptions(post_append=True), _leave_out):
+            number = bisect_left(self._offsets, line.offset)
+            begin, end = self._bounds[number : number + 2]
+            fields = {name: text for name, text in line.fields.items() if name != TABLE_FIELD}
+            fields |= {"offset": str(begin), "length": str(end - begin)}
+            made = CdxjLine(line.key, line.timestamp, fields).build()
+            room -= len(made)
+            if room < 0:
+                raise LimitError(f"the index would have more than {MAX_INDEX} bytes", source=path)
+            yield made
+
+    def look_ahead(self, position: int, seconds: float, /) -> bool:  # noqa: ARG002
+        """Return True: the size is known."""
+        return True
+
+    def pread(self, start: int, length: int, /) -> bytes:
+        """Return the bytes in [start, start + length), fewer only at the end."""
+        stop, end = start + length, self._head + self._bounds[-1]
+        pieces = [self._rest[start : min(stop, self._head)]]
+        position = max(start, self._head)
+        while position < min(stop, end):
+            piece = self._of_record(position - self._head, min(stop, end) - position)
+            pieces.append(piece)
+            position += len(piece)
+        if stop > end:
+            skipped = end - self._head
+            pieces.append(self._rest[max(start, end) - skipped : stop - skipped])
+        return b"".join(pieces)
+
+    def _of_record(self, position: int, length: int) -> bytes:
+        number = bisect_right(self._bounds, position) - 1
+        record = self._records.get(number)
+        if record is None:
+            record = self._records.put(number, self._reader.record_at(self._offsets[number]))
+        begin, end = self._bounds[number : number + 2]
+        data = record.whole.pread(position - begin, min(length, end - position))
+        if not data:
+            raise FormatError("the record is cut off", source=record.source, offset=record.offset)
+        return data
+
+
+def _leave_out(_: FormatError) -> None:
+    """Leave a record that cannot be indexed out of the index."""
+
+
+class _Endpoint:
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._workers = Workers(THREADS)
+        self._made: Recent[str, VirtualWacz] = Recent(MAX_FILES)
+        self._lock = threading.Lock()
+
+    def _find(self, name: str) -> Representation:
+        with self._lock:
+            found = self._made.get(name)
+            if found is None:
+                source = self._library.sources.get(name)
+                if source is None:
+                    raise NotFoundError(f"no file has the name {name[:200]!r}")
+                found = self._made.put(name, VirtualWacz(source, name))
+        return Representation(extent=found, etag=found.etag, modified=None, headers=HEADERS)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        name = scope["path_params"]["name"]
+        asked = joined((key.decode("latin-1"), value.decode("latin-1")) for key, value in scope["headers"])
+
+        async def work() -> None:
+            begun = await begin_found(lambda: self._find(name), asked, scope["method"], self._workers)
+            await send_answer(begun, send, self._workers)
+
+        await while_connected(receive, work)
+
+
+def wacz_route(library: Library) -> Route:
+    """Return the route of the archives of a library as WACZ files: /NAME.wacz, for GET and HEAD."""
+    return Route("/{name}.wacz", _Endpoint(library), methods=["GET", "HEAD"])
