@@ -43,8 +43,8 @@ def application(
 
     A request for a name that is not in `hosts` is refused ("*" allows all): a page elsewhere could point its
     own name at this server to read the answers (DNS rebinding). With `replay`, this has the page whose frame
-    shows archived pages; the application for the other port is `replay_application`. With
-    `wacz_origins`, each archive is also a WACZ, which pages of these origins may read ("*" for all).
+    shows archived pages; the application for the other port is `replay_application`. With `wacz_origins`,
+    each archive is also a WACZ, which pages of these origins may read ("*" for all).
     """
     routes = [
         Mount("/api", routes=api_routes(library, replay.address if replay is not None else None)),
@@ -52,6 +52,8 @@ def application(
     ]
     if replay is not None:
         routes += bar_routes(library, replay)
+    if wacz_origins:
+        routes.append(Mount("/wacz", with_origins([wacz_route(library)], wacz_origins)))
     fields = {**dict(SAFE), "content-security-policy": PAGE_POLICY}
     for file in sorted(files("seekwarc.serve").joinpath("page").iterdir(), key=lambda file: file.name):
         if not file.name.startswith("replay"):
