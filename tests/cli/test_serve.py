@@ -5,10 +5,12 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import time
+import urllib.error
 import urllib.request
 
 import pytest
@@ -193,3 +195,34 @@ def test_nothing_is_opened_unless_asked_for(serve, crawl, tmp_path, monkeypatch)
     fetch(address)
     stop(process)
     assert (tmp_path / "opened").read_text().strip() == address
+
+
+WABAC = b"/*! sw.js (wabac.js 2.27.3) */"
+
+
+def test_archived_pages_are_replayed_at_a_port_of_their_own(serve, crawl, tmp_path) -> None:
+    (tmp_path / "sw.js").write_bytes(WABAC)
+    process, address, _ = serve("--port", 0, "--replay", tmp_path / "sw.js", crawl.zst)
+    process.stdout.readline()
+    said = process.stdout.readline().decode()
+    bar = said.split()[-1].replace("replay.localhost", "127.0.0.1").removesuffix("DATE/URI")
+    assert bar == f"{address}web/"
+    origin = re.search(r'<meta name="origin" content="(http://127.0.0.1:[0-9]+)">', fetch(bar).decode())[1]
+    assert not address.startswith(origin)
+    assert fetch(f"{origin}/wabac.js") == WABAC
+    for wrong in (f"{origin}/api/summary", f"{address}sw.js"):
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            fetch(wrong)
+    while not json.loads(fetch(address + "progress"))["complete"]:
+        pass
+    row = json.loads(fetch(address + "api/records?q=film&type=response"))["records"][0]
+    assert fetch(f"{origin}/raw/id_/{row['uri']}") == crawl.film
+    assert stop(process) == (0, "")
+
+
+def test_a_replay_needs_its_worker_and_this_computer(command, crawl, tmp_path) -> None:
+    missing = command("serve", "--replay", tmp_path / "none.tgz", crawl.zst, status=2)
+    assert "npm pack @webrecorder/wabac" in missing.stderr
+    (tmp_path / "sw.js").write_bytes(WABAC)
+    words = ("serve", "--port", 0, "--host", "0.0.0.0", "--replay", tmp_path / "sw.js", crawl.zst)
+    assert "service workers only on this computer" in command(*words, status=2).stderr
