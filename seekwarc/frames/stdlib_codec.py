@@ -187,7 +187,7 @@ def compress_many(compressor: _Compressor, contents: Sequence[Buffer]) -> Iterab
 
 
 def train(samples: Sequence[bytes], size: int, level: int, dictionary_id: int) -> bytes:  # noqa: ARG001
-    """Train for the default level: others differ in statistics alone, which the codec does not make by themselves."""
+    """Train for the default level: others differ in their statistics alone."""
     try:
         trained = zstd.train_dict(samples, size).dict_content
     except ValueError as error:
