@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import seekwarc
 from tests.conftest import ROOT, SAME_IN_ANY_BUILD
 from tests.support.extras import skip_if_missing
 from tests.support.repository import MODULES, PACKAGE
@@ -90,6 +91,7 @@ NO_TESTS_OF_THEIR_OWN = {
     "seekwarc.cdx": "a docstring",
     "seekwarc.write": "a docstring",
     "seekwarc.write.record_file": "tested by tests/write/test_series.py and test_interrupted.py",
+    "seekwarc.cdx.limits": "tested by tests/cdx/test_zipnum.py and test_parquet.py",
     "seekwarc.aio": "a docstring",
     "seekwarc.aio.background": "tested by tests/aio/test_reading.py",
     "seekwarc.compat": "a docstring",
@@ -223,6 +225,16 @@ def test_importing_the_package_is_light() -> None:
 def test_the_command_starts_as_light() -> None:
     code = "import seekwarc.cli, seekwarc.cli.ls, seekwarc.cli.cat, seekwarc.cli.convert, seekwarc.cli.info"
     assert loaded_by(code) & HEAVY == set()
+
+
+def test_printing_a_range_loads_little(tmp_path) -> None:
+    with seekwarc.open(tmp_path / "a.warc.zst", "w") as out:
+        out.write_resource("http://example.org/", b"", "text/plain")
+    command = ["cat", str(tmp_path / "a.warc.zst"), "0", "--range", "0-9"]
+    loaded = loaded_by(f"import seekwarc.cli; seekwarc.cli.main({command})")
+    # Each module takes about half a millisecond: a bound that grows only with a reason.
+    assert not loaded & {"calendar", "json", "urllib.parse", "zipfile"}
+    assert len([name for name in loaded if name.startswith("seekwarc")]) <= 83
 
 
 def test_one_verb_does_not_load_the_others() -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, Unpack
 
 from seekwarc.aio.background import InThreads, Opened, Threads, in_threads
 from seekwarc.cdx.index import Capture, Index, IndexTarget, Match
-from seekwarc.cdx.lines import MAX_BLOCK_SIZE, MAX_CELL_SIZE, MAX_GROUP_SIZE
+from seekwarc.cdx.limits import MAX_BLOCK_SIZE, MAX_CELL_SIZE, MAX_GROUP_SIZE
 from seekwarc.collection.collection import Collection
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.http import HttpHead

@@ -14,15 +14,8 @@ from itertools import islice, takewhile
 from typing import BinaryIO, Final, Literal, Self, TypeAlias, Unpack, cast
 from urllib.parse import quote, urlsplit
 
-from seekwarc.cdx.lines import (
-    MAX_BLOCK_SIZE,
-    MAX_CELL_SIZE,
-    MAX_GROUP_SIZE,
-    IndexLimits,
-    IndexLine,
-    SortedLines,
-    StoredLines,
-)
+from seekwarc.cdx.limits import MAX_BLOCK_SIZE, MAX_CELL_SIZE, MAX_GROUP_SIZE, IndexLimits
+from seekwarc.cdx.lines import IndexLine, SortedLines, StoredLines
 from seekwarc.cdx.nearby import NearbyIndex
 from seekwarc.cdx.wacz_index import index_of
 from seekwarc.cdx.zipnum import ZipNumCluster, is_cluster

@@ -24,7 +24,8 @@ from functools import lru_cache, partial
 from typing import Any, Final
 
 from seekwarc.cdx.columnar import COLUMNS, KEY, NEEDED, READ, TIME, line_of, timestamp_at
-from seekwarc.cdx.lines import IndexLimits, SortedLines, StoredRow
+from seekwarc.cdx.limits import IndexLimits
+from seekwarc.cdx.lines import SortedLines, StoredRow
 from seekwarc.compiling import override
 from seekwarc.errors import FormatError, LimitError, SeekWarcError, SourceError, TruncatedError
 from seekwarc.format.arrow import arrow

@@ -22,7 +22,8 @@ from itertools import repeat
 from operator import itemgetter
 from typing import Final, TypeAlias
 
-from seekwarc.cdx.lines import IndexLimits, SortedLines, StoredRow
+from seekwarc.cdx.limits import IndexLimits
+from seekwarc.cdx.lines import SortedLines, StoredRow
 from seekwarc.cdx.parquet import ParquetLines
 from seekwarc.compiling import override
 from seekwarc.errors import SourceError

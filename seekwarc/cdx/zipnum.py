@@ -16,7 +16,8 @@ from functools import lru_cache
 from itertools import chain
 from typing import Final
 
-from seekwarc.cdx.lines import MAX_BLOCK_SIZE, SortedLines, StoredLine, StoredLines, in_order
+from seekwarc.cdx.limits import MAX_BLOCK_SIZE
+from seekwarc.cdx.lines import SortedLines, StoredLine, StoredLines, in_order
 from seekwarc.compiling import override
 from seekwarc.errors import ChecksumError, FormatError, LimitError, TruncatedError, UnsupportedError
 from seekwarc.format.cdxj import CdxjLine, line_head

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import json
 import os
 import signal
 import sys
@@ -191,6 +190,8 @@ def _run(verb: str, words: list[str]) -> int:
 
 def _print_failure(options: argparse.Namespace, error: Exception) -> None:
     """Print as JSON that a verb failed; see spec-notes/json.md."""
+    import json
+
     from seekwarc.tools.outcome import Failure
 
     target = getattr(options, "output", None)

@@ -42,7 +42,6 @@ from seekwarc.read.extent import Extent
 from seekwarc.read.filled import filled_record, gaps_of
 from seekwarc.read.record import Record
 from seekwarc.storage.expand import expand
-from seekwarc.storage.zip_members import is_wacz
 from seekwarc.write.files import write_all
 
 __all__ = ["add_arguments", "run"]
@@ -149,7 +148,11 @@ def run(options: argparse.Namespace) -> int:
 def _use_own_index(options: argparse.Namespace) -> None:
     """Look a URI up in the index that a WACZ has."""
     has_other = options.index is not None or options.joined or options.others
-    if not has_other and options.uri is not None and options.file is not None and is_wacz(options.file):
+    if has_other or options.uri is None or options.file is None:
+        return
+    from seekwarc.storage.zip_members import is_wacz
+
+    if is_wacz(options.file):
         options.index, options.file = options.file, None
 
 

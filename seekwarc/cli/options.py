@@ -99,14 +99,14 @@ def _given(given: argparse.Namespace, options: type[DataclassInstance]) -> dict[
 
 
 def add_index_limits(parser: Arguments) -> None:
-    from seekwarc.cdx.lines import IndexLimits
+    from seekwarc.cdx.limits import IndexLimits
 
     _add_options(parser, IndexLimits)
 
 
 def index_limits(options: argparse.Namespace) -> dict[str, Any]:
     """Return the limits that were given, as an `Index` takes them."""
-    from seekwarc.cdx.lines import IndexLimits
+    from seekwarc.cdx.limits import IndexLimits
 
     return _given(options, IndexLimits)
 

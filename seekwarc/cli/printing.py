@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import re
 import sys
 from operator import attrgetter
@@ -69,6 +68,8 @@ def report_done(options: argparse.Namespace, text: str, fields: dict[str, object
 
 def done_json(**fields: object) -> str:
     """Return the JSON object of work that was done, in the words of spec-notes/json.md."""
+    import json
+
     names = {name: fields.pop(name) for name in ("file", "files", "target") if name in fields}
     return json.dumps({**names, "status": "done", **fields, "error": None})
 

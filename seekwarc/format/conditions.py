@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from calendar import monthrange
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from seekwarc.format.dates import WarcDate, date_of_digits, is_digits
@@ -111,5 +110,7 @@ def date_bound(text: str, *, last: bool = False) -> datetime:
         return begin
     units: dict[str, Any] = dict(list(_LAST.items())[given:])
     if given == 1:
-        units["day"] = monthrange(begin.year, begin.month)[1]
+        # The calendar module would load the locale.
+        is_december = begin.month == 12
+        units["day"] = 31 if is_december else (begin.replace(month=begin.month + 1) - timedelta(1)).day
     return begin.replace(**units)

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
-from urllib.parse import urlsplit
 
 from seekwarc.errors import SourceError
 from seekwarc.system import after_fork_in_child
@@ -57,6 +56,8 @@ def open_store(url: str, *, uploads: bool = False) -> tuple[ObjectStore, str]:
         raise SourceError(
             "obstore is needed for URLs; run pip install 'seekwarc[remote]'", source=shown_url(url)
         ) from error
+    from urllib.parse import urlsplit
+
     try:
         parts = urlsplit(url)
         credentials = parts.username is not None or parts.password is not None

@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 from urllib.parse import urljoin
 
-from seekwarc.cdx.lines import MAX_CELL_SIZE
+from seekwarc.cdx.limits import MAX_CELL_SIZE
 from seekwarc.collection.entry import with_next
 from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import seekwarc
 from seekwarc.cdx.columnar import COLUMNS, KEY, TIME, columnar_schema, row_of
-from seekwarc.cdx.lines import IndexLimits
+from seekwarc.cdx.limits import IndexLimits
 from seekwarc.cdx.parquet import ParquetLines
 from seekwarc.format.arrow import arrow, strings
 from seekwarc.format.cdxj import CdxjLine

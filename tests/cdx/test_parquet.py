@@ -20,7 +20,7 @@ import pytest
 import seekwarc
 from seekwarc import Index
 from seekwarc.cdx import parquet as module
-from seekwarc.cdx.lines import MAX_CELL_SIZE
+from seekwarc.cdx.limits import MAX_CELL_SIZE
 from seekwarc.errors import FormatError, LimitError, SeekWarcError, SourceError
 from tests.conftest import ROOT
 from tests.support.cdx import columnar, many_lines

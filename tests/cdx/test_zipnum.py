@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from seekwarc.cdx.lines import MAX_BLOCK_SIZE, StoredLines
+from seekwarc.cdx.limits import MAX_BLOCK_SIZE
+from seekwarc.cdx.lines import StoredLines
 from seekwarc.cdx.zipnum import ZipNumCluster, is_cluster
 from seekwarc.errors import ChecksumError, FormatError, LimitError, TruncatedError, UnsupportedError
 from seekwarc.storage.local import BytesSource, LocalFileSource
