@@ -63,6 +63,7 @@ class Replay:
 
     address: str
     log: Log
+    library: Library
 
     def show(self, page, uri: str, digits: str = FIRST):
         """Open an address, and return the frame once it shows something."""
@@ -71,16 +72,17 @@ class Replay:
 
 
 @contextmanager
-def replayed(*paths: Path) -> Iterator[Replay]:
+def replayed(*paths: Path, is_read: bool = True) -> Iterator[Replay]:
     with Library(paths) as library:
-        library.start_reading()
+        if is_read:
+            library.start_reading()
         bar, frame = Log(None), Log(None)
         frame.rows = bar.rows
         with running(bar) as one, running(frame) as other:
             ports = ReplayPorts(one.port, other.port)
             bar.app = application(library, hosts=[REPLAY_HOST], replay=ports)
             frame.app = replay_application(library, read_worker(WABAC), ports)
-            yield Replay(ports.address, bar)
+            yield Replay(ports.address, bar, library)
 
 
 def shown_in(page):
@@ -342,6 +344,19 @@ def test_the_page_of_a_record_leads_to_its_replay(serve, page, tmp_path) -> None
     page.goto(served.link("app.js&type=response"))
     page.wait_for_selector(".save")
     assert page.locator("a:text-is('Replay')").count() == 0
+
+
+def test_a_page_is_shown_once_the_files_are_scanned(page, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("seekwarc.serve.payload.PATIENCE", 0.5)
+    write_site(tmp_path / "site.warc.zst")
+    with replayed(tmp_path / "site.warc.zst", is_read=False) as replay:
+        page.goto(f"{replay.address}web/{FIRST}/{SITE}/")
+        until_shown(page, "Not yet")
+        assert page.inner_text("#message").startswith("The files are being scanned")
+        assert page.is_visible("#scanned")
+        replay.library.start_reading()
+        until_shown(page, "version 1")
+        until(page, "document.getElementById('message').hidden")
 
 
 @pytest.mark.needs("wget")
