@@ -7,7 +7,6 @@ clock on the wall, and a busy machine makes them longer; so the least of several
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import socket
@@ -15,7 +14,6 @@ import subprocess
 import sys
 import threading
 import time
-import zipfile
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -214,7 +212,7 @@ def _opened(page: Any, relay: Relay, address: str) -> tuple[float, int]:
 
 
 def _make_crawl(folder: Path, size: int) -> None:
-    """Make a film of `size` MiB, its crawl as .warc.zst, as .warc.gz, and that in a WACZ."""
+    """Make a film of `size` MiB, and its crawl as .warc.zst."""
     film, archive = folder / f"replay-{size}.mp4", folder / f"replay-{size}.warc.zst"
     if not film.exists():
         clip = folder / "clip.mp4"
@@ -238,20 +236,14 @@ def _make_crawl(folder: Path, size: int) -> None:
                 uri = f"{SITE}/film.mp4"
                 length = film.stat().st_size
                 out.write_response(uri, body, status=200, http_headers=fields, date=DATE, length=length)
-    gzipped = folder / f"replay-{size}.warc.gz"
-    if not gzipped.exists():
-        tools.convert(archive, gzipped)
-    packed = folder / f"replay-{size}.wacz"
-    if not packed.exists():
-        lines = folder / "index.cdxj"
-        tools.index({gzipped.name: gzipped}, lines, existing="overwrite")
-        page = {"url": f"{SITE}/film.html", "ts": DATE, "title": "Film"}
-        head = {"format": "json-pages-1.0", "id": "pages", "title": "All Pages"}
-        with zipfile.ZipFile(packed, "w") as out:
-            out.write(gzipped, f"archive/{gzipped.name}")
-            out.write(lines, "indexes/index.cdx")
-            out.writestr("pages/pages.jsonl", f"{json.dumps(head)}\n{json.dumps(page)}\n")
-            out.writestr("datapackage.json", json.dumps({"profile": "data-package", "resources": []}))
+
+
+def _gzipped(folder: Path, size: int) -> Path:
+    """Return the same crawl as .warc.gz."""
+    path = folder / f"replay-{size}.warc.gz"
+    if not path.exists():
+        tools.convert(path.with_suffix(".zst"), path)
+    return path
 
 
 @contextmanager
@@ -300,7 +292,7 @@ def _pywb(folder: Path, size: int) -> Iterator[list[Player]]:
     indexes.mkdir(exist_ok=True)
     stored = archive / f"replay-{size}.warc.gz"
     if not stored.exists():
-        os.link(folder / stored.name, stored)
+        os.link(_gzipped(folder, size), stored)
         tools.index({stored.name: stored}, indexes / "index.cdxj", existing="overwrite")
     port = _free_port()
     command = [wayback, "--bind", "127.0.0.1", "--port", str(port)]
@@ -324,7 +316,7 @@ def _web_page(folder: Path, size: int, package: Path | None) -> Iterator[list[Pl
         (home / name).write_text(EMBEDDING.replace("PAGE", name))
     packed = home / "crawl.wacz"
     if not packed.exists():
-        os.link(folder / f"replay-{size}.wacz", packed)
+        tools.create_wacz(_gzipped(folder, size), packed)
     port = _free_port()
     (home / "nginx.conf").write_text(NGINX.format(folder=home, port=port))
     command = [nginx, "-c", str(home / "nginx.conf"), "-p", str(home), "-e", str(home / "error.log")]
