@@ -40,6 +40,9 @@ ODD_SAMPLES = MORE_SAMPLES.parent / "more-samples"
 WABAC = Path(os.environ.get("SEEKWARC_WABAC", ROOT.parent / "wabac.tgz"))
 """The service worker of replays as `npm pack @webrecorder/wabac` leaves it: its licence is not ours."""
 
+PLAYER = Path(os.environ.get("SEEKWARC_PLAYER", ROOT.parent / "replaywebpage.tgz"))
+"""replayweb.page as `npm pack replaywebpage` leaves it: its licence is not ours."""
+
 PROGRAMS = {
     "chromium": "apt-get install chromium",
     "ffmpeg": "apt-get install ffmpeg",
@@ -67,6 +70,7 @@ FILES = {
         "files that break rules, in ../more-samples beside SEEKWARC_SAMPLES",
     ),
     "wabac": (WABAC.is_file(), "the .tgz of `npm pack @webrecorder/wabac`, which SEEKWARC_WABAC names"),
+    "player": (PLAYER.is_file(), "the .tgz of `npm pack replaywebpage`, which SEEKWARC_PLAYER names"),
     "standard": (STANDARD.is_file(), "the text of WARC 1.1, in ../seeds beside the folder SEEKWARC_SAMPLES"),
 }
 """Files outside the repository that tests use: whether they are there, and what they are."""

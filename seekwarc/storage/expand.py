@@ -19,7 +19,7 @@ __all__ = ["expand", "refuse_empty", "walk"]
 
 T = TypeVar("T")
 
-_ARCHIVE = re.compile(r"\.((mega)?warc(\.(gz|zstd?))?|arc(\.gz)?|wacz)$", re.IGNORECASE)
+_ARCHIVE = re.compile(r"\.((mega)?warc(\.(gz|zstd?))?|arc(\.gz)?)$", re.IGNORECASE)
 STORES: Final = tuple(f"{scheme}://" for scheme in SCHEMES if not scheme.startswith("http"))
 """URLs whose objects can be listed. In the URL of a web server, `?` begins the query."""
 
@@ -33,9 +33,10 @@ def expand(
     """Yield the given files, those in the given folders, and those that match the given patterns.
 
     In a folder and its subfolders, WARC and ARC files are recognized by name: .warc, .warc.gz, .warc.zst,
-    .arc, .arc.gz, .wacz. Hidden files are skipped. In a pattern (`crawls/*.warc.zst`), `**` means folders at
+    .arc, .arc.gz. Hidden files are skipped. In a pattern (`crawls/*.warc.zst`), `**` means folders at
     any depth; a file that has this very name is taken instead. In an object store, a URL that ends with a
-    slash is a folder. A WACZ stands for the WARC files in it: `crawl.wacz!/archive/data.warc.gz`.
+    slash is a folder. A WACZ that is named, or matches a pattern, stands for the WARC files in it:
+    `crawl.wacz!/archive/data.warc.gz`. One in a folder is skipped: crawlers leave its WARC files beside it.
 
     Each file comes once unless `repeat`, those of a folder or pattern in path order. A plain name need not
     exist; what is not a name is yielded as it is.

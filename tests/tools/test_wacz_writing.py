@@ -13,7 +13,7 @@ from seekwarc.tools.wacz_writing import WaczOutput
 from seekwarc.write.opening import committed
 
 
-@pytest.mark.slow
+@pytest.mark.large
 def test_members_and_offsets_above_4_gib_are_read_again(tmp_path: Path) -> None:
     path = tmp_path / "x.wacz"
     piece = bytes(64 << 20)

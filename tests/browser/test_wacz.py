@@ -1,0 +1,73 @@
+"""WACZ files in replayweb.page itself."""
+
+from __future__ import annotations
+
+import tarfile
+import time
+from pathlib import Path
+
+import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
+from starlette.staticfiles import StaticFiles
+
+from seekwarc import tools
+from seekwarc.serve.app import application
+from seekwarc.serve.library import Library
+from tests.browser.conftest import Pages
+from tests.conftest import PLAYER
+from tests.serve.conftest import running
+from tests.support.waczs import HOME, warc
+
+pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium", "module:playwright", "player")]
+
+PAGE = """<!doctype html><script src="/ui.js"></script>
+<replay-web-page source="{source}" url="{url}" replayBase="/replay/" embed="replayonly"></replay-web-page>"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the player, a .warc.zst and a WACZ that was made of it."""
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "replay").mkdir()
+    with tarfile.open(PLAYER) as package:
+        for name, target in (("ui.js", "ui.js"), ("sw.js", "replay/sw.js")):
+            member = package.extractfile(f"package/{name}")
+            assert member is not None
+            (folder / target).write_bytes(member.read())
+    (folder / "a.warc.zst").write_bytes(warc("a.warc.zst"))
+    tools.create_wacz(folder / "a.warc.zst", folder / "a.wacz")
+    return folder
+
+
+def shown(pages: Pages, address: str) -> str:
+    """Return what the archived page shows, once it does."""
+    # In a window of its own, with which the service worker goes.
+    with pages.browser.new_context() as context:
+        page = context.new_page()
+        page.goto(address)
+        end = time.monotonic() + 40
+        while time.monotonic() < end:
+            page.wait_for_timeout(100)
+            for frame in page.frames:
+                if "mp_/" in frame.url and (text := frame.locator("body").inner_text()):
+                    return str(text)
+    return ""
+
+
+def test_a_page_of_a_wacz_that_was_made_is_shown(site: Path, pages: Pages) -> None:
+    (site / "made.html").write_text(PAGE.format(source="/a.wacz", url=HOME))
+    with running(Starlette(routes=[Mount("/", StaticFiles(directory=site))])) as server:
+        assert "Hello. Hello." in shown(pages, f"http://127.0.0.1:{server.port}/made.html")
+
+
+def test_a_page_of_an_archive_that_is_served_elsewhere_is_shown(site: Path, pages: Pages) -> None:
+    with (
+        Library([site / "a.warc.zst"]) as library,
+        running(Starlette(routes=[Mount("/", StaticFiles(directory=site))])) as server,
+    ):
+        origin = f"http://127.0.0.1:{server.port}"
+        with running(application(library, wacz_origins=[origin])) as other:
+            source = f"http://127.0.0.1:{other.port}/wacz/a.warc.zst.wacz"
+            (site / "served.html").write_text(PAGE.format(source=source, url=HOME))
+            assert "Hello. Hello." in shown(pages, f"{origin}/served.html")
