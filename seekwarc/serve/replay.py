@@ -78,7 +78,7 @@ class ReplayPorts:
     """Where a replay is."""
 
     bar: int
-    """Port of the page with the bar, and of all else that is no archived page."""
+    """Port of the page with the bar, and of the page of records."""
     frame: int
     """Port of the origin on which archived pages run."""
 

@@ -38,7 +38,7 @@ _DROPPED = re.compile(
     # The answer has its own of these.
     r"content-length|content-range|content-encoding|transfer-.*|connection|keep-alive|te|trailer|upgrade|"
     r"proxy-.*|cache-control|pragma|expires|age|vary|etag|last-modified|accept-ranges|location|date|server|"
-    r"memento-datetime|content-security-policy.*|x-frame-options|x-content-type-options|"
+    r"memento-datetime|content-security-policy.*|x-frame-options|"
     r"access-control-.*|cross-origin-.*|origin-agent-cluster|timing-allow-origin|"
     # The worker believes these.
     r"x-(?:redirect|orig|proxy|wabac|archive)-.*|x-link|x-location"

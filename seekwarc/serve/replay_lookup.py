@@ -23,7 +23,6 @@ from seekwarc.collection.segments import ResolvedRevisit
 from seekwarc.errors import FormatError, NotFoundError
 from seekwarc.format.cdxj import FIELDS_TYPE
 from seekwarc.format.dates import WarcDate
-from seekwarc.format.http import HttpHead
 from seekwarc.format.partial import resource_of
 from seekwarc.format.post import with_query
 from seekwarc.format.surt import surt
@@ -34,8 +33,9 @@ from seekwarc.serve.replay_fields import redirect_target
 from seekwarc.serve.served import ServedRecord
 from seekwarc.tools.index_lines import sent_by
 
-__all__ = ["Asked", "Captures", "Found", "head_of", "without_busters"]
+__all__ = ["Asked", "Captures", "Found", "answer_of", "without_busters"]
 
+NOT_MODIFIED: Final = 304
 MAX_COMPARED: Final = 500
 MAX_OPENED: Final = 64
 """Captures that are opened for one request: some are refused, since they redirect to themselves."""
@@ -92,7 +92,7 @@ class Captures:
             served = self._open(entry)
             if asked.sent is None and complete and self._sent_with(served.record) is not None:
                 continue
-            head = head_of(served.record)
+            head = answer_of(served.record).http
             target = redirect_target(head, entry.uri or asked.uri) if head is not None else None
             # http redirects to https under the same key, which would never end.
             if target is None or surt(target) != key:
@@ -157,12 +157,12 @@ def _nearest(entries: Iterable[Entry], date: WarcDate | None) -> list[Entry]:
     return sorted(entries, key=lambda entry: abs(_instant(entry) - wanted))
 
 
-def head_of(record: Record) -> HttpHead | None:
-    """Return the head that was sent with a payload: of a revisit, not that which says "not modified"."""
+def answer_of(record: Record) -> Record:
+    """Return the record whose head was sent with a payload: not a revisit that says "not modified"."""
     head = record.http
-    if isinstance(record, ResolvedRevisit) and head is not None and head.status == 304:
-        return record.original.http
-    return head
+    if isinstance(record, ResolvedRevisit) and head is not None and head.status == NOT_MODIFIED:
+        return record.original
+    return record
 
 
 def without_busters(uri: str) -> str:

@@ -19,13 +19,14 @@ from starlette.types import Receive, Scope, Send
 from seekwarc.errors import FormatError, NotFoundError, SeekWarcError
 from seekwarc.format.dates import WarcDate, date_of_digits
 from seekwarc.format.post import MAX_BODY_SIZE, body_query
+from seekwarc.format.values import MediaType
 from seekwarc.read.extent import Extent
 from seekwarc.serve.error_answers import status_of
-from seekwarc.serve.headers import OCTETS, clean, payload_type
+from seekwarc.serve.headers import clean, payload_type
 from seekwarc.serve.payload import THREADS, begin_found
 from seekwarc.serve.ranges import capped, joined, parse_http_date
 from seekwarc.serve.replay_fields import KEPT, RAW_POLICY, archived_fields
-from seekwarc.serve.replay_lookup import Asked, Captures, Found, head_of
+from seekwarc.serve.replay_lookup import Asked, Captures, Found, answer_of
 from seekwarc.serve.representation import Representation
 from seekwarc.serve.stream import Workers, send_answer, while_connected
 
@@ -35,9 +36,11 @@ MAX_OPEN_RANGE: Final = 512 << 10
 """Bytes that answer an open range of media. Without it Chromium takes all of the rest each time; and without
 its cache, abandoned answers then hold all its connections, and seeking stalls. What follows in a remote file
 is prefetched, as in all sequential reads."""
+MAX_GUESSED: Final = 256
+"""Bytes that tell whether a body without a media type is HTML."""
+# Not "nosniff", unless the archive has it: many a script was sent as text, and ran.
 FIELDS: Final = (
     ("content-security-policy", RAW_POLICY),
-    ("x-content-type-options", "nosniff"),
     ("cross-origin-resource-policy", "same-origin"),
 )
 PAGE: Final = (
@@ -46,6 +49,7 @@ PAGE: Final = (
     "code{{overflow-wrap:anywhere}}</style><h1>{title}</h1><p>{text}<p><code>{uri}</code>"
 )
 
+_HTML = re.compile(rb"(?:\xef\xbb\xbf)?\s{0,99}<(?:!doctype html|html|head|title|body)\b", re.IGNORECASE)
 _DATED = re.compile(r"([0-9]{0,14})(?:[a-z]{1,4}_)?/(.+)", re.DOTALL)
 
 
@@ -135,12 +139,17 @@ class _Answer:
 
     def _of(self, found: Found) -> Representation:
         record = found.served.record
-        head = head_of(record)
+        answered = answer_of(record)
+        head, media = answered.http, payload_type(answered)
         made = found.served.representation("payload")
         coding = dict(made.headers).get("content-encoding")
-        media = payload_type(record)
+        if media is None and _HTML.match(record.payload.pread(0, MAX_GUESSED)):
+            # The worker rewrites what has a type. The browser guesses other types, as it did.
+            media = MediaType("text/html")
         is_media = media is not None and media.essence.startswith(("audio/", "video/"))
         fields = [*FIELDS, ("cache-control", "no-store" if is_media else "private, no-cache")]
+        if media is not None and (head is None or "Content-Type" not in head):
+            fields.append(("content-type", str(media)))
         if found.date is not None:
             fields.append(("memento-datetime", http_date(found.date)))
         if "accept-datetime" in self._fields:
@@ -157,8 +166,6 @@ class _Answer:
             coding = None
         if head is not None:
             fields += archived_fields(head, found.uri, coding)
-        if head is None or "Content-Type" not in head:
-            fields.append(("content-type", str(media) if media is not None else OCTETS))
         return replace(made, headers=fields)
 
 

@@ -14,6 +14,8 @@ from seekwarc.serve.app import LOCAL_HOSTS
 from seekwarc.serve.library import Library
 from seekwarc.serve.replay import ReplayPorts, replay_application
 from seekwarc.serve.replay_raw import MAX_OPEN_RANGE
+from seekwarc.storage.local import BytesSource
+from seekwarc.storage.plan import REMOTE
 from tests.serve.asgi import Client
 from tests.serve.conftest import FILM, PAGE, chunked, response
 
@@ -39,7 +41,10 @@ BLOCKS = {
     "/film.mp4": response(FILM, "video/mp4"),
     "/chunked.mp4": response(chunked(FILM, 5000), "video/mp4", "Transfer-Encoding: chunked"),
     "/big.bin": response(FILM, "application/octet-stream"),
+    "/untyped": response(b"\n<!DOCTYPE html><title>x</title>", None),
+    "/unknown": response(b"window.x = 1", None),
     "/untyped.png": response(b"\x89PNG\r\n\x1a\n", None),
+    "/strict": response(PAGE, "text/html", "X-Content-Type-Options: nosniff"),
     "/old": status("302 Found", b"moved", "Location: /"),
     "/gone": status("404 Not Found", b"the site's own page"),
     "/lying": response(PAGE, "text/html", "Content-Encoding: gzip"),
@@ -115,7 +120,6 @@ def test_a_page_is_sent_with_its_own_fields_and_safe_ones(client) -> None:
         "accept-ranges": "bytes",
         "cache-control": "private, no-cache",
         "content-security-policy": "default-src 'none'; sandbox",
-        "x-content-type-options": "nosniff",
         "cross-origin-resource-policy": "same-origin",
     }
 
@@ -183,6 +187,24 @@ def test_a_missing_part_is_a_message_and_what_is_there_is_sent(client) -> None:
     assert b"This capture cannot be shown" in answer.body
 
 
+def test_of_a_slow_source_what_follows_is_read_before_it_is_asked_for(made, portal) -> None:
+    source = BytesSource(made.read_bytes(), name="site.warc.zst")
+    source.policy = REMOTE
+    asked = []
+    read = source.read
+    source.read = lambda start, stop: asked.append(start) or read(start, stop)
+    with Library([source]) as library:
+        library.read()
+        client = Client(replay_application(library, b"worker", PORTS, hosts=LOCAL_HOSTS), portal)
+        assert raw(client, "/film.mp4", range="bytes=0-9").status == 206
+        asked.clear()
+        for start in range(0, len(FILM), MAX_OPEN_RANGE):
+            answer = raw(client, "/film.mp4", range=f"bytes={start}-")
+            assert answer.body == FILM[start : start + MAX_OPEN_RANGE]
+    # Each answer is read in two steps.
+    assert len(asked) < 2 * len(FILM) // MAX_OPEN_RANGE
+
+
 @pytest.mark.parametrize("name", CODINGS)
 def test_a_coding_is_undone_unless_the_client_does(client, name) -> None:
     answer = raw(client, f"/{name}", accept_encoding="gzip, deflate, br, zstd", range="bytes=1-")
@@ -201,11 +223,7 @@ def test_a_body_that_is_not_coded_as_it_says_is_sent_as_it_is(client) -> None:
 
 def test_redirects_and_errors_have_status_200(client) -> None:
     answer = raw(client, "/old")
-    told = {
-        name: value
-        for name, value in answer.headers.items()
-        if name.startswith("x-") and name != "x-content-type-options"
-    }
+    told = {name: value for name, value in answer.headers.items() if name.startswith("x-")}
     assert (answer.status, told) == (
         200,
         {"x-orig-location": f"{SITE}/", "x-redirect-status": "302", "x-redirect-statustext": "Found"},
@@ -246,7 +264,13 @@ def test_what_is_not_archived_is_a_harmless_page(client) -> None:
 def test_fields_that_servers_refuse_do_not_spoil_the_answer(client) -> None:
     answer = raw(client, "/trailing")
     assert (answer.status, answer.body, answer.headers["x-odd"]) == (200, PAGE, "a b")
-    assert raw(client, "/untyped.png").headers["content-type"] == "image/png"
+
+
+def test_the_browser_guesses_types_as_it_did(client) -> None:
+    for name, expected in (("untyped.png", "image/png"), ("untyped", "text/html"), ("unknown", None)):
+        fields = raw(client, f"/{name}").headers
+        assert (fields.get("content-type"), "x-content-type-options" in fields) == (expected, False)
+    assert raw(client, "/strict").headers["x-content-type-options"] == "nosniff"
 
 
 def test_damage_is_a_message_in_the_frame(made, tmp_path, portal) -> None:
