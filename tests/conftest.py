@@ -97,6 +97,9 @@ def _how_to_get(component: str) -> str:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="run the tests that take long by their nature, too")
+    parser.addoption(
+        "--soak", type=float, default=30, metavar="SECONDS", help="how long many threads run (slow)"
+    )
     parser.addoption("--large", action="store_true", help="run the tests that take gigabytes, too")
     parser.addoption(
         "--compiled",

@@ -291,24 +291,27 @@ class ArchiveFile:
         """
         if self._mending is None:
             self._mending = MENDING + MENDING_PASSES * (self.source.size or 0)
+        # Not counted under a lock: it is a bound, and may be a little off.
         self._mending -= cost
         return self._mending >= 0
 
     def frame_end(self, offset: int, compression: Compression) -> int:
         """Return where the frame or gzip member at `offset` ends. The last one is remembered."""
-        if self._frame_end[0] != offset:
+        # Both at once: another thread may remember another one meanwhile.
+        known, end = self._frame_end
+        if known != offset:
             end = offset
             for piece in pieces_from(Window(self.source), offset, compression, self.decoder):
                 if not isinstance(piece, Piece) or piece.end is not None:
                     end = piece.end or offset
                     break
             self._frame_end = offset, end
-        return self._frame_end[1]
+        return end
 
     def close(self) -> None:
         """Stop the threads and close the source."""
         self.frames.close()
-        for sidecar in self._sidecars.values():
+        for sidecar in [*self._sidecars.values()]:
             if sidecar is not None:
                 sidecar.close()
         self.source.close()
