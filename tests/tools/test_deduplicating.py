@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import io
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -343,3 +346,42 @@ def test_files_of_other_tools_keep_their_payloads(name: str, tmp_path: Path) -> 
         assert [now for now, old in zip(after, before, strict=True) if old[-1] not in FAILURES] == [
             old for old in before if old[-1] not in FAILURES
         ]
+
+
+IN_A_PROCESS = """
+import resource, sys
+from seekwarc import tools
+done = tools.dedupe(sys.argv[1], dry_run=True, min_size=1)
+print(done.records, done.revisits, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+RECORD = b"""WARC/1.1\r
+WARC-Type: resource\r
+WARC-Target-URI: http://host-%d.example.org/page/%d\r
+WARC-Date: 2026-01-01T00:00:00Z\r
+WARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-%012d>\r
+WARC-Payload-Digest: sha1:%b\r
+Content-Type: text/plain\r
+Content-Length: 32\r
+\r
+%032d\r
+\r
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the unit of ru_maxrss differs")
+def test_memory_does_not_grow_with_the_number_of_records(tmp_path: Path) -> None:
+    path = tmp_path / "many.warc"
+    peaks = []
+    for count in (50_000, 100_000):
+        with open(path, "wb") as file:
+            for number in range(count):
+                content = number - (number % 10 == 9)
+                digest = base64.b32encode(hashlib.sha1(b"%032d" % content).digest())
+                file.write(RECORD % (number % 5000, number, number, digest, content))
+        words = [sys.executable, "-c", IN_A_PROCESS, str(path)]
+        found = subprocess.run(words, capture_output=True, check=True, text=True).stdout.split()
+        assert found[:2] == [str(count), str(count // 10)]
+        peaks.append(int(found[2]))
+    assert peaks[1] - peaks[0] < 16
+    assert peaks[1] < 200
