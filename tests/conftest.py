@@ -46,6 +46,7 @@ PLAYER = Path(os.environ.get("SEEKWARC_PLAYER", ROOT.parent / "replaywebpage.tgz
 PROGRAMS = {
     "chromium": "apt-get install chromium",
     "ffmpeg": "apt-get install ffmpeg",
+    "firefox-esr": "apt-get install firefox-esr",
     "nginx": "apt-get install nginx",
     "openssl": "apt-get install openssl",
     "wget": "apt-get install wget",
