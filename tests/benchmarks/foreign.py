@@ -93,7 +93,7 @@ def _rows(kind: str, path: Path, plain: Path, reads: int) -> list[Row]:
         places = random.Random(size).choices(range(len(truth) - size), k=reads)
         rows += [
             Row(kind, f"{name} {how}, ms", *(_reads(it, places, size, truth, again=again) for it in openers))
-            for how, again in (("at random", False), ("opened anew", True))
+            for how, again in (("at random", False), ("opened again", True))
         ]
     return rows
 

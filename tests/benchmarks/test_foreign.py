@@ -17,4 +17,4 @@ def test_all_read_the_same(tmp_path: Path) -> None:
     rows = foreign.measure(tmp_path, 8, reads=2)
     assert [row.content for row in rows] == ["text"] * 8 + ["film"] * 8
     assert all(min(row.ours, row.rapidgzip, row.indexed_gzip) > 0 for row in rows)
-    assert "| film | 64 KiB opened anew, ms |" in foreign.as_foreign_table(rows)
+    assert "| film | 64 KiB opened again, ms |" in foreign.as_foreign_table(rows)
