@@ -27,7 +27,7 @@ from seekwarc.format.sidecar import MAX_WINDOW
 from seekwarc.frames.inflate import RAW_DEFLATE, gzip_codec
 from seekwarc.frames.points import entered
 
-__all__ = ["Block", "Take", "blocks_from", "last_content"]
+__all__ = ["Block", "Take", "blocks_from"]
 
 STORED, FIXED, DYNAMIC, INVALID = range(4)
 """Types of blocks (section 3.2.3); those of type 2 have codes of their own."""
@@ -54,8 +54,13 @@ class Block(NamedTuple):
 
     bit: int
     """Bits of the file before it."""
-    window: bytes
-    """The last 32 KiB of content before it."""
+    before: tuple[bytes, ...]
+    """Content that ends before it, of 32 KiB at least, or all."""
+
+    @property
+    def window(self) -> bytes:
+        """The last 32 KiB of content before it."""
+        return b"".join(self.before)[-MAX_WINDOW:]
 
 
 def blocks_from(take: Take, bit: int, window: bytes, *, exact: bool = False) -> Iterator[Block | bytes]:
@@ -66,8 +71,9 @@ def blocks_from(take: Take, bit: int, window: bytes, *, exact: bool = False) -> 
         TruncatedError: The file ends before the stream does.
     """
     is_last = False
+    before: tuple[bytes, ...] = (window,)
     while not is_last:
-        begin = Block(bit, window)
+        begin = Block(bit, before)
         yield begin
         head = int.from_bytes(_some(take, bit // 8, 6), "little") >> bit % 8
         is_last = bool(head & 1)
@@ -78,12 +84,12 @@ def blocks_from(take: Take, bit: int, window: bytes, *, exact: bool = False) -> 
             content = take(start + 4, start + 4 + size)
             if sizes >> 16 ^ size != 0xFFFF or len(content) < size:
                 raise ChecksumError("the size of a stored block is damaged, or the file ends in it")
-            window = last_content(window, content)
+            before = _followed_by(content, before)
             yield content
             bit = 8 * (start + 4 + size)
             continue
         codec = gzip_codec()
-        inflater, end = codec.raw(window), bit // 8
+        inflater, end = codec.raw(begin.window), bit // 8
         while not inflater.eof:
             data = _some(take, end, STEP)
             try:
@@ -93,21 +99,23 @@ def blocks_from(take: Take, bit: int, window: bytes, *, exact: bool = False) -> 
             except codec.errors as error:
                 raise ChecksumError(f"a deflate block is damaged ({error})") from error
             end += len(data) - len(inflater.unused_data)
-            window = last_content(window, content)
+            before = _followed_by(content, before)
             yield content
         bit = 8 * end
         if not is_last:
             data = take(end - 1, end + MAX_CODES)
             # Of codes that the file cuts off no one can tell whether they are some.
-            bits = set() if exact or len(data) <= MAX_CODES else _starts(data, end, window)
+            bits = set() if exact or len(data) <= MAX_CODES else _starts(data, end, Block(bit, before).window)
             bit = bits.pop() if len(bits) == 1 else _end_of_codes(take, begin, end)
-    yield Block((bit + 7) // 8 * 8, window)
+    yield Block((bit + 7) // 8 * 8, before)
 
 
-def last_content(window: bytes, content: bytes) -> bytes:
-    """Return the last 32 KiB of both."""
-    missing = MAX_WINDOW - len(content)
-    return window[-missing:] + content if missing > 0 else content[-MAX_WINDOW:]
+def _followed_by(content: bytes, before: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    """Return 32 KiB or more that end with some content, or all there is, in up to four pieces."""
+    if len(content) < MAX_WINDOW // 4:
+        return (b"".join((*before, content))[-MAX_WINDOW:],)
+    # Stored blocks often have 16 KiB: to join 32 after each would take most of the time.
+    return (*before[-3:], content) if len(content) < MAX_WINDOW else (content[-MAX_WINDOW:],)
 
 
 def _some(take: Take, start: int, size: int) -> bytes:
@@ -162,11 +170,15 @@ def _end_of_codes(take: Take, block: Block, end: int) -> int:
     """Return the bit after the last code of a block that ends in the byte before `end`."""
     inflater = zlib.decompressobj(RAW_DEFLATE, zdict=block.window)
     begin = block.bit // 8
-    for start in range(begin, end - 1, STEP):
-        data = take(start, min(start + STEP, end - 1))
-        inflater.decompress(data if start > begin else _as_last(data, block.bit % 8))
     last = take(end - 1, end)[0]
-    expected = inflater.copy().decompress(bytes((last,)))
+    try:
+        for start in range(begin, end - 1, STEP):
+            data = take(start, min(start + STEP, end - 1))
+            inflater.decompress(data if start > begin else _as_last(data, block.bit % 8))
+        expected = inflater.copy().decompress(bytes((last,)))
+    except zlib.error as error:
+        # isal takes some codes that zlib refuses.
+        raise ChecksumError(f"a deflate block is damaged ({error})") from error
     high = 7
     while _ends_with(inflater.copy(), last ^ 1 << high) == expected:
         if not high:

@@ -73,8 +73,7 @@ class KnownPoint(NamedTuple):
 class _Draft(NamedTuple):
     """A span that is to be tried out."""
 
-    bit: int
-    window: bytes
+    begin: Block
     stored: bytes
     """Its beginning, which holds `content`."""
     content: bytes
@@ -100,10 +99,10 @@ class _Stretch:
 
     def __iter__(self) -> Iterator[_Draft]:
         kept, crc32 = _Kept(self._take), gzip_codec().crc32
-        begin = block = Block(self._begin.bit, self._begin.window())
+        begin = block = Block(self._begin.bit, (self._begin.window(),))
         hasher, size, stored, content = xxhash.xxh64(), 0, b"", b""
         stop = self._stop.bit if self._stop is not None else sys.maxsize
-        for event in blocks_from(kept.take, *begin, exact=self._exact):
+        for event in blocks_from(kept.take, begin.bit, begin.window, exact=self._exact):
             if isinstance(event, bytes):
                 if size < MAX_WINDOW:
                     content += event[: MAX_WINDOW - size]
@@ -121,7 +120,7 @@ class _Stretch:
                 raise FormatError(f"{2 * MAX_SPAN} bytes of deflate blocks hold next to nothing")
             if size >= self._spacing:
                 self.size += size
-                yield _Draft(*begin, stored[: _bytes(begin, block)], content, size, hasher.intdigest())
+                yield _Draft(begin, stored[: _bytes(begin, block)], content, size, hasher.intdigest())
                 hasher, size, content, begin = xxhash.xxh64(), 0, b"", block
         else:
             self.end = block.bit // 8
@@ -129,7 +128,7 @@ class _Stretch:
             raise ChecksumError("no block begins at a point of the index")
         if size:
             self.size += size
-            yield _Draft(*begin, stored[: _bytes(begin, block)], content, size, hasher.intdigest())
+            yield _Draft(begin, stored[: _bytes(begin, block)], content, size, hasher.intdigest())
 
 
 def _bytes(begin: Block, end: Block) -> int:
@@ -277,15 +276,16 @@ def _ahead(pool: Executor, function: Callable[[_T], _U], items: Iterable[_T]) ->
 
 def _tried(draft: _Draft) -> tuple[int, Span]:
     """Return the content's size, and the span, which was decoded from its point as readers do."""
-    decoded = partial(inflated, draft.stored, draft.bit % 8, size=len(draft.content))
-    window = content = b""
+    bit, window, content = draft.begin.bit, b"", b""
+    decoded = partial(inflated, draft.stored, bit % 8, size=len(draft.content))
     with suppress(ChecksumError):
         content = decoded(b"")
     if content != draft.content:
-        window = _referred_to(draft.window, decoded) if draft.window else b""
+        before = draft.begin.window
+        window = _referred_to(before, decoded) if before else b""
         if decoded(window) != draft.content:
             raise ChecksumError("a span is not the same if it is decoded by itself")
-    return draft.size, Span((draft.bit + 7) // 8, -draft.bit % 8, 0, draft.xxh64, window)
+    return draft.size, Span((bit + 7) // 8, -bit % 8, 0, draft.xxh64, window)
 
 
 def _referred_to(window: bytes, decoded: Callable[[bytes], bytes]) -> bytes:

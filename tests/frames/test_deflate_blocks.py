@@ -130,7 +130,7 @@ def test_damage_is_an_error_or_other_content(rnd, exact):
 def test_a_decompressor_that_takes_more_than_the_block_has_is_an_error():
     data = zlib.compress(b"some text, and some text", wbits=-15) + bytes(9)
     with pytest.raises(ChecksumError, match="before its last byte"):
-        _end_of_codes(lambda start, stop: data[start:stop], Block(0, b""), len(data))
+        _end_of_codes(lambda start, stop: data[start:stop], Block(0, ()), len(data))
 
 
 @settings(max_examples=40)
