@@ -154,7 +154,7 @@ def jobs_in_new_folder(folder: str, files: Sequence[str], rename: Callable[[str]
 
 def targets_of(options: argparse.Namespace) -> tuple[list[str], str | BinaryIO | list[str] | None]:
     """Return the files that are named, and where all of them go (-o), or each of them (--to-dir)."""
-    if options.to_dir is None:
+    if options.to_dir is None or options.dry_run:
         return [*expand(options.files)], output_target(options.output) if options.output is not None else None
     jobs = jobs_in_new_folder(options.to_dir, options.files, lambda name: renamed(name, ".zst"))
     return [job.source for job in jobs], [job.target or "" for job in jobs]

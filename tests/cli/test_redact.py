@@ -35,6 +35,15 @@ def test_a_new_file_is_made_without_the_records(command, path, tmp_path) -> None
         assert SITES[1] not in [record.target_uri for record in archive.records(type="response")]
 
 
+def test_each_file_becomes_one_in_a_folder(command, path, tmp_path) -> None:
+    other = tmp_path / "other.warc.zst"
+    other.write_bytes(path.read_bytes())
+    words = ("redact", path, other, "--uri", SITES[1], "--no-stubs", "--to-dir", tmp_path / "new")
+    found = command(*words, "--json").json
+    assert (found["removed"], found["written"], found["files"]) == (6, 2, [str(path), str(other)])
+    assert left_in(tmp_path / "new") == ["crawl.warc.zst", "other.warc.zst"]
+
+
 def test_what_still_mentions_them_is_said(command, path, tmp_path) -> None:
     words = ("redact", path, "--uri", SITES[1], "--type", "response", "--no-closure", "--no-uri", "--json")
     answer = command(*words, "-o", tmp_path / "rest.warc.zst", status=1)
@@ -54,7 +63,8 @@ def test_a_file_is_replaced_in_place(command, path, tmp_path) -> None:
 
 def test_a_dry_run_says_what_would_be_removed(command, path, tmp_path) -> None:
     before = path.read_bytes()
-    answer = command("redact", path, "--uri", SITES[0], "--with-revisits", "-n")
+    words = ("redact", path, "--uri", SITES[0], "--with-revisits", "-n")
+    answer = command(*words, "--to-dir", tmp_path / "new")
     assert answer.out == "3 of 14 records matched, 4 to be removed, 1 revisit among them\n"
     assert (path.read_bytes(), left_in(tmp_path)) == (before, ["crawl.warc.zst"])
 
