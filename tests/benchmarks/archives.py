@@ -21,6 +21,7 @@ from tests.benchmarks.running import Line, Peer, Result, Run, compare, timed
 __all__ = ["LINES"]
 
 RESPONSE = fastwarc.WarcRecordType.response
+WACZ_FILES = 8
 Seen = tuple[object, ...]
 """What was read of a record."""
 
@@ -289,26 +290,30 @@ def convert(data: Data) -> list[Result]:
 
 
 def make_wacz(data: Data) -> list[Result]:
-    """Make a WACZ of a .warc.gz, beside copying and hashing it, and py-wacz, if that is in PATH."""
-    source, out, copy = data.crawl, data.folder / "out.wacz", data.folder / "copy.gz"
-    warm(source)
+    """Make a WACZ of .warc.gz files, beside copying and hashing them, and py-wacz, if that is in PATH."""
+    out, theirs, copies = data.folder / "out.wacz", data.folder / "theirs.wacz", data.folder / "copies"
+    copies.mkdir(exist_ok=True)
+    sources = [data.folder / f"crawl-{number}.warc.gz" for number in range(WACZ_FILES)]
+    for source in sources:
+        source.unlink(missing_ok=True)
+        source.hardlink_to(data.crawl)
+    warm(*sources)
 
     def run(*line: object) -> Callable[[], None]:
         return lambda: subprocess.run([*map(str, line)], check=True, capture_output=True) and None
 
     def copied() -> None:
-        run("cp", source, copy)()
-        run("sha256sum", copy)()
+        run("cp", *sources, copies)()
+        run("sha256sum", *copies.iterdir())()
 
     peers = [Peer("cp, then sha256sum", timed(copied), 1 / 1.5)]
     if which("wacz") is not None:
-        theirs = data.folder / "theirs.wacz"
-        line = run("wacz", "create", "--detect-pages", "-o", theirs, source)
+        line = run("wacz", "create", "--detect-pages", "-o", theirs, *sources)
         peers.append(Peer("py-wacz", timed(lambda: (theirs.unlink(missing_ok=True), line())[1]), 1.0))
-    ours = run(sys.executable, "-m", "seekwarc", "wacz", "create", "--force", source, "-o", out)
-    results = compare("making a WACZ of a .warc.gz", timed(ours), peers, budget=40, least=2)
-    out.unlink()
-    copy.unlink()
+    ours = run(sys.executable, "-m", "seekwarc", "wacz", "create", "--force", *sources, "-o", out)
+    results = compare(f"making a WACZ of {WACZ_FILES} .warc.gz files", timed(ours), peers, budget=40, least=2)
+    for path in (out, theirs, *sources, *copies.iterdir()):
+        path.unlink(missing_ok=True)
     return results
 
 
