@@ -12,6 +12,7 @@ import errno
 import io
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -38,6 +39,7 @@ __all__ = [
     "configure_text",
     "cores",
     "default_threads",
+    "has_global_lock",
     "hold_interrupts",
     "interrupt_after",
     "is_at",
@@ -127,6 +129,12 @@ def cores() -> int:
     """Return how many cores this process may use."""
     allowed: Callable[[int], set[int]] | None = getattr(os, "sched_getaffinity", None)
     return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
+
+
+def has_global_lock() -> bool:
+    """Tell whether threads take turns, as they do but in a free-threaded Python."""
+    has_lock: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
+    return has_lock
 
 
 @cache

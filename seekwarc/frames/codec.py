@@ -7,12 +7,12 @@ comes with Python. The environment variable SEEKWARC_CODEC chooses: `zstandard` 
 from __future__ import annotations
 
 import os
-import sys
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Protocol
 
 from seekwarc.format.buffer import Buffer
+from seekwarc.system import has_global_lock
 
 __all__ = ["LIBRARY", "PLAIN", "Codec", "CodecError", "Compressor", "Decompressor"]
 
@@ -53,6 +53,10 @@ class Library(Protocol):
     def CodecError(self) -> type[Exception]:  # noqa: N802
         """What it raises."""
 
+    @property
+    def BATCHES_WITH_DICTIONARY(self) -> bool:  # noqa: N802
+        """Whether threads gain by `decompress_many` with a dictionary."""
+
     def codec(self, dictionary: bytes) -> Codec:
         """Return the codec with a dictionary; with none if that is empty."""
 
@@ -87,8 +91,7 @@ def _library() -> Library:
     if wanted not in ("", "zstandard", "stdlib"):
         raise ValueError(f"SEEKWARC_CODEC is {wanted!r}: it must be 'zstandard' or 'stdlib'")
     # Without the global lock: a module that does not say that it can do without brings it back for all.
-    has_lock: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
-    if wanted == "zstandard" or (not wanted and has_lock):
+    if wanted == "zstandard" or (not wanted and has_global_lock()):
         try:
             from seekwarc.frames import zstandard_codec
         except ImportError:

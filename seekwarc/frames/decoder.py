@@ -87,6 +87,11 @@ class FrameDecoder:
         """Return a fast decompressor of whole frames for one user, which raises the codec's own errors."""
         return _decompressor(self.dictionary).decompress
 
+    @property
+    def gains_by_batches(self) -> bool:
+        """Whether threads that decode small frames ahead are worth their cost."""
+        return LIBRARY.BATCHES_WITH_DICTIONARY or self.dictionary is None
+
     def decode_many(self, data: bytes, places: array[int], sizes: array[int]) -> list[memoryview]:
         """Decode many small whole frames at once; raises the codec's own errors."""
         context: Decompressor | None = getattr(self._contexts, "many", None)

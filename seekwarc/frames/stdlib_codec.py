@@ -30,6 +30,7 @@ from seekwarc.format.zstd import (
     parse_frame_header,
     walk_blocks,
 )
+from seekwarc.system import has_global_lock
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -37,6 +38,7 @@ else:
     from backports import zstd
 
 __all__ = [
+    "BATCHES_WITH_DICTIONARY",
     "NAME",
     "CodecError",
     "codec",
@@ -48,6 +50,8 @@ __all__ = [
 ]
 
 NAME: Final = f"{zstd.__name__}, libzstd {zstd.zstd_version}"
+# Those are decoded one by one, and after each a thread waits for the lock.
+BATCHES_WITH_DICTIONARY: Final = not has_global_lock()
 CodecError = zstd.ZstdError
 # The caller has compared the window with its limit, which need not be a power of two, as this must.
 _MAX_LOG = zstd.DecompressionParameter.window_log_max

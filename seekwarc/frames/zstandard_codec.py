@@ -12,6 +12,7 @@ import zstandard
 from seekwarc.format.buffer import Buffer
 
 __all__ = [
+    "BATCHES_WITH_DICTIONARY",
     "NAME",
     "CodecError",
     "codec",
@@ -23,6 +24,7 @@ __all__ = [
 ]
 
 NAME: Final = f"zstandard {zstandard.__version__}"
+BATCHES_WITH_DICTIONARY: Final = True
 COMPRESSES_MANY: Final = "multi_compress_to_buffer" in zstandard.backend_features
 CodecError = zstandard.ZstdError
 

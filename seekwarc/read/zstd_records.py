@@ -245,7 +245,7 @@ def _single_frame_records(
     file: ArchiveFile, window: Window, offset: int, decompress: Decompress
 ) -> Generator[Record, None, int]:
     """Yield the records of one small frame each, and return the offset after them: the hottest loop."""
-    ahead = partial(_ahead, file) if file.frames.threads > 1 else None
+    ahead = partial(_ahead, file) if file.frames.threads > 1 and file.decoder.gains_by_batches else None
     one_by_one = partial(_one_by_one, file, window, decompress)
     with closing(alone_then_ahead(offset, one_by_one, ahead, file.frames.count)) as frames:
         for end, content, followed in frames:

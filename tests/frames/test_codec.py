@@ -15,7 +15,10 @@ from hypothesis import strategies as st
 
 from seekwarc.format.zstd import parse_frame_header, raw_frames
 from seekwarc.frames import zstandard_codec
-from seekwarc.frames.decoder import content_checksum
+from seekwarc.frames.codec import LIBRARY
+from seekwarc.frames.decoder import FrameDecoder, content_checksum
+from seekwarc.frames.dictionary import Dictionary
+from seekwarc.system import has_global_lock
 from tests.support.foreign import cut, some_dictionary, text, zstd_frame
 from tests.support.writing import noise
 
@@ -149,6 +152,12 @@ def test_nothing_follows_the_end_of_a_stream(codec) -> None:
     assert decompress(zstd_frame(b"content")) == b"content"
     with pytest.raises(codec.CodecError):
         decompress(b"more")
+
+
+def test_frames_with_a_dictionary_are_no_batches_where_each_costs_the_lock() -> None:
+    assert FrameDecoder(lambda: None).gains_by_batches
+    with_dictionary = FrameDecoder(lambda: Dictionary(DICTIONARY))
+    assert with_dictionary.gains_by_batches == (LIBRARY is zstandard_codec or not has_global_lock())
 
 
 def chosen(code: str = "", **environment: str) -> str:
