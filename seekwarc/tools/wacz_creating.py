@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
-from typing import BinaryIO, Final, Unpack
+from typing import IO, BinaryIO, Final, Unpack
 
 from seekwarc.compiling import override
 from seekwarc.errors import FormatError, UnsupportedError
@@ -167,7 +167,7 @@ class Made:
         self.counts = dict.fromkeys(PAGES, 0)
         self.found: set[str] = set()
         self._wanted = frozenset(wanted)
-        self._lists: dict[str, BinaryIO] = {}
+        self._lists: dict[str, IO[bytes]] = {}
 
     def open(self, folder: str, opened: ExitStack) -> None:
         """Open the temporary files, in a folder."""

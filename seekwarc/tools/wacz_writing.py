@@ -13,7 +13,7 @@ import re
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import IO, BinaryIO, Final, cast
+from typing import IO, Final, cast
 from zipfile import ZIP64_LIMIT, ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import seekwarc
@@ -116,13 +116,13 @@ class WaczOutput:
         """Write a member that is a copy of a source."""
         self.add(path, pieces_of(source), source.size or 0)
 
-    def add_file(self, path: str, file: BinaryIO) -> None:
+    def add_file(self, path: str, file: IO[bytes]) -> None:
         """Write a member that is a copy of a file, from its beginning."""
         size = file.seek(0, 2)
         file.seek(0)
         self.add(path, iter(lambda: file.read(STEP), b""), size)
 
-    def add_index(self, file: BinaryIO, count: int, folder: str) -> None:
+    def add_index(self, file: IO[bytes], count: int, folder: str) -> None:
         """Write the index: `count` sorted lines of a file, as a cluster if they are many."""
         if count <= MAX_PLAIN:
             self.add_file("indexes/index.cdxj", file)

@@ -110,6 +110,8 @@ def test_what_is_still_in_memory_is_said_to_be(served, page) -> None:
     address = f"{served.address}#r={row['id']}&tab=hex&at=500000"
     page.goto(address)
     until(page, "document.querySelector('.frames-caption')?.textContent.includes('fetched')")
+    # A page that leaves before its bytes have come stops their decoding.
+    until(page, "document.querySelector('.hex .ascii')?.textContent.trim()")
     page.goto("about:blank")
     page.goto(address)
     until(page, "document.querySelector('.frames-caption')?.textContent.includes('from memory')")

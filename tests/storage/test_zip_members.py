@@ -219,6 +219,7 @@ def test_members_share_the_directory_while_one_is_open(tmp_path: Path) -> None:
             open_source(f"{server.root}/y.wacz!/archive/a.warc")
 
 
+@pytest.mark.posix
 def test_a_replaced_archive_is_opened_again(tmp_path: Path) -> None:
     path = tmp_path / "x.wacz"
     path.write_bytes(zipped())

@@ -194,7 +194,7 @@ def files_made(job: Job, folder: Path, whole: Path, sources: Path, *, killed: bo
         names -= {os.path.dirname(name) for name in job.made}
     assert names <= {*job.made}, f"{names - {*job.made}} should not be there"
     assert names == {*job.made} or not job.replaces, f"{ {*job.made} - names } is gone"
-    made = 0
+    made = []
     for name in sorted(names):
         data = (folder / name).read_bytes()
         if job.words.startswith(APPEND):
@@ -205,7 +205,8 @@ def files_made(job: Job, folder: Path, whole: Path, sources: Path, *, killed: bo
         elif data == BEFORE:
             continue
         assert contents(folder / name) == contents(whole / name), f"{name} is not whole"
-        made += 1
-    # No two files get their names at once: killed between them, it leaves whole files, but not all.
-    assert killed or not job.together or made in (0, len(job.made)), "some of the files were made"
-    return made
+        made.append(name)
+    # No two files get their names at once: killed between them, it leaves the first ones.
+    possible = range(len(job.made) + 1) if killed else (0, len(job.made))
+    assert not job.together or {*made} in [{*job.made[:count]} for count in possible], "some were made"
+    return len(made)
