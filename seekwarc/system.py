@@ -41,12 +41,12 @@ __all__ = [
     "default_threads",
     "has_global_lock",
     "hold_interrupts",
-    "interrupt_after",
     "is_at",
     "is_broken_pipe",
     "kill_group",
     "lock_for_writing",
     "max_open_files",
+    "raise_signal_after",
     "read_at",
     "read_into_at",
     "replace",
@@ -57,8 +57,6 @@ __all__ = [
 
 SIGPIPE: Final[int] = getattr(signal, "SIGPIPE", 13)
 """The number from which a shell makes status 141, also on systems without this signal."""
-
-ITIMER_REAL: Final[int] = getattr(signal, "ITIMER_REAL", 0)
 
 HOLDS_OPEN_FILES: Final = fcntl is None
 """Whether a file cannot be renamed or removed while a process has it open, as on Windows."""
@@ -209,15 +207,16 @@ def configure_text(stream: TextIO) -> None:
             stream.reconfigure(encoding="utf-8", newline="\n")
 
 
-def interrupt_after(seconds: float, handler: Callable[[], object]) -> None:
-    """Call `handler` in the main thread after a while, as a signal would. Must be called in the main thread.
+def raise_signal_after(seconds: float, number: int) -> None:
+    """Have a signal handled in the main thread after a while. Must be called in the main thread.
 
-    On systems without alarms SIGINT is used instead, and a waiting system call is not interrupted.
+    The handler is the one that is set then: an event loop may have set its own. On systems without alarms a
+    waiting system call is not interrupted.
     """
-    number: int = getattr(signal, "SIGALRM", signal.SIGINT)
-    signal.signal(number, lambda *_: handler())
     if hasattr(signal, "setitimer"):
-        signal.setitimer(ITIMER_REAL, seconds)
+        posix: Any = signal
+        posix.signal(posix.SIGALRM, lambda *_: signal.raise_signal(number))
+        posix.setitimer(posix.ITIMER_REAL, seconds)
     else:
         threading.Timer(seconds, signal.raise_signal, (number,)).start()
 

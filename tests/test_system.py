@@ -23,10 +23,10 @@ from seekwarc.system import (
     configure_text,
     default_threads,
     hold_interrupts,
-    interrupt_after,
     is_broken_pipe,
     lock_for_writing,
     max_open_files,
+    raise_signal_after,
     read_at,
     read_into_at,
     replace,
@@ -220,21 +220,23 @@ def test_a_pipe_on_windows_gets_the_same_bytes_as_elsewhere() -> None:
 
 
 @pytest.mark.parametrize("way", ["as it is", "no_posix"])
-def test_an_interruption_comes_in_the_main_thread(way, request) -> None:
+def test_a_signal_comes_in_the_main_thread_to_the_handler_of_that_moment(way, request) -> None:
     if way == "no_posix":
         request.getfixturevalue("no_posix")
-    number = getattr(signal, "SIGALRM", signal.SIGINT)
-    before = signal.getsignal(number)
     came = []
+    alarm = getattr(signal, "SIGALRM", signal.SIGTERM)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, alarm)}
     try:
-        interrupt_after(0.01, lambda: came.append(threading.current_thread()))
+        raise_signal_after(0.01, signal.SIGTERM)
+        signal.signal(signal.SIGTERM, lambda *_: came.append(threading.current_thread()))
         deadline = threading.Event()
         for _ in range(500):
             if came:
                 break
             deadline.wait(0.01)
     finally:
-        signal.signal(number, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
     assert came == [threading.main_thread()]
 
 

@@ -23,7 +23,7 @@ from seekwarc.errors import (
     TargetError,
 )
 from seekwarc.format.words import did_you_mean
-from seekwarc.system import SIGPIPE, configure_text, interrupt_after, is_broken_pipe
+from seekwarc.system import SIGPIPE, configure_text, is_broken_pipe, raise_signal_after
 
 __all__ = ["main"]
 
@@ -243,7 +243,7 @@ def _stop(number: int, _: FrameType | None) -> None:
 def _stop_again(lost: sys.UnraisableHookArgs) -> None:
     """Raise again an exception that Python dropped because the signal came during a destructor."""
     if number := _signal_of(lost.exc_value):
-        interrupt_after(SOON, lambda: _stop(number, None))
+        raise_signal_after(SOON, number)
     else:
         sys.__unraisablehook__(lost)
 

@@ -9,6 +9,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -119,6 +120,28 @@ def test_however_it_is_ended_no_file_of_it_stays(serve, crawl, tmp_path, monkeyp
     assert os.listdir(tmp_path)
     assert stop(process, number)[0] == (0 if number == signal.SIGINT else 128 + signal.SIGTERM)
     assert os.listdir(tmp_path) == []
+
+
+LOST = """
+import signal, sys
+import seekwarc.cli.serve as verb
+from seekwarc import cli
+
+class Lost:
+    def __del__(self):
+        signal.raise_signal(signal.SIGTERM)
+
+announce, cli.SOON = verb._announce, 0.5
+verb._announce = lambda *arguments: (announce(*arguments), Lost())
+sys.exit(cli.main(sys.argv[1:]))
+"""
+
+
+def test_a_signal_whose_exception_was_lost_ends_it_when_the_event_loop_runs(crawl) -> None:
+    arguments = [sys.executable, "-c", LOST, "serve", "--port", "0", crawl.zst]
+    done = subprocess.run(arguments, check=False, capture_output=True, timeout=20)
+    assert_well_behaved(done.returncode, done.stderr)
+    assert done.returncode == 128 + signal.SIGTERM
 
 
 def test_only_this_computer_is_let_in_and_more_is_warned_of(serve, crawl) -> None:
