@@ -223,10 +223,30 @@ def raise_signal_after(seconds: float, number: int) -> None:
 
 @contextlib.contextmanager
 def hold_interrupts() -> Iterator[None]:
-    """Delay Ctrl-C until the block ends; Python processes that are started in it never receive it.
+    """Delay Ctrl-C and SIGTERM until the block ends, so that none comes while a process is half started.
 
-    If another thread of this process receives it, it is not put off here. Windows can do neither.
+    Python processes that are started in it never receive Ctrl-C; on Windows they do.
     """
+    held: list[int] = []
+    before: dict[int, Any] = {}
+    try:
+        # Another thread may receive a signal, so a mask is not enough. Only the main thread runs handlers.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            handler = signal.getsignal(number)
+            if threading.current_thread() is threading.main_thread() and handler is not None:
+                before[number] = handler
+                signal.signal(number, lambda number, _: held.append(number))
+        with _interrupts_masked():
+            yield
+    finally:
+        for taken, handler in before.items():
+            signal.signal(taken, handler)
+        for came in held:
+            signal.raise_signal(came)
+
+
+@contextlib.contextmanager
+def _interrupts_masked() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

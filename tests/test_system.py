@@ -240,22 +240,37 @@ def test_a_signal_comes_in_the_main_thread_to_the_handler_of_that_moment(way, re
     assert came == [threading.main_thread()]
 
 
-@pytest.mark.posix
-def test_an_interrupt_that_is_held_comes_at_the_end_of_the_block() -> None:
-    held = False
-    with pytest.raises(KeyboardInterrupt), hold_interrupts():
-        # To this thread: another may take what is sent to the process.
-        signal.raise_signal(signal.SIGINT)
-        held = True
+class Stop(BaseException):
+    pass
+
+
+def stop(*_: object) -> None:
+    raise Stop
+
+
+@pytest.mark.parametrize("way", ["as it is", "no_posix"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("raise_in", ["this thread", "another"])
+def test_a_signal_that_is_held_comes_at_the_end_of_the_block(way, number, raise_in, request) -> None:
+    if way == "no_posix":
+        request.getfixturevalue("no_posix")
+    held, begun = False, threading.Event()
+    # A thread has the mask of the one that starts it, so it is started before.
+    another = threading.Thread(target=lambda: begun.wait() and signal.raise_signal(number), daemon=True)
+    another.start()
+    before = signal.signal(number, stop)
+    try:
+        with pytest.raises(Stop), hold_interrupts():
+            if raise_in == "this thread":
+                signal.raise_signal(number)
+            else:
+                begun.set()
+                another.join()
+            held = True
+        assert signal.getsignal(number) is stop
+    finally:
+        signal.signal(number, before)
     assert held
-
-
-def test_without_signal_masks_no_interrupt_is_held(no_posix: None) -> None:
-    held = False
-    with pytest.raises(KeyboardInterrupt), hold_interrupts():
-        signal.raise_signal(signal.SIGINT)
-        held = True
-    assert not held
 
 
 # All of it, in processes that have nothing else.

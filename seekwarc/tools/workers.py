@@ -132,7 +132,7 @@ class _Crew:
             idle = [worker for worker in self._workers if worker.job is None]
             while waiting and (idle or len(self._workers) < processes) and room(len(waiting)):
                 if not idle:
-                    # Until it ignores interrupts itself, Python would show a traceback of what it imports.
+                    # In a process that is half started Python would show a traceback.
                     with hold_interrupts():
                         self._workers.append(_Worker(self._work, self._folder))
                     idle = self._workers[-1:]

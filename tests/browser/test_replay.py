@@ -342,7 +342,7 @@ def test_the_page_of_a_record_leads_to_its_replay(serve, page, tmp_path) -> None
     assert opened.value.evaluate("opener === null")
     assert page.is_visible(".paged a:text-is('Replay')")
     page.goto(served.link("app.js&type=response"))
-    page.wait_for_selector(".save")
+    page.wait_for_selector("#record-title:has-text('app.js')")
     assert page.locator("a:text-is('Replay')").count() == 0
 
 
