@@ -30,6 +30,7 @@ FLOOR = {
     "options": 0,
     "system": 0,
     "format": 1,
+    "inside": 2,
     "storage": 2,
     "frames": 3,
     "read": 4,
@@ -163,6 +164,7 @@ def test_the_public_face_shows_the_lower_floors_only() -> None:
     assert imported <= {
         "errors",
         "format",
+        "inside",
         "storage",
         "frames",
         "read",

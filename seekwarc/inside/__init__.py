@@ -1,0 +1,1 @@
+"""What is in payloads: clips and pictures of films, text, search."""
