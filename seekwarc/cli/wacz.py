@@ -8,8 +8,8 @@ create: WARC files in the wanted compression (--to) are copied as they are, the 
 .warc.zst always is, since players cannot read it. With --pages, pages.jsonl lists the URIs that are in LIST,
 a line each, and other pages are in extraPages.jsonl. A line may be JSON with a `url`, as in pages.jsonl.
 
-validate: checks the rules of WACZ 1.1.1, all hashes, and that each line of the index leads to its record.
-Exit status 1 means that there are errors, or with --strict warnings.
+validate: checks the rules of WACZ 1.1.1, all hashes, that each line of the index leads to its record, and
+that each capture has a line. Exit status 1 means that there are errors, or with --strict warnings.
 
 merge: copies the WARC files of several WACZ files into one. All other verbs read a WACZ, too: `seekwarc
 convert crawl.wacz --to-dir FOLDER` takes the WARC files out again.

@@ -14,11 +14,15 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Literal, NamedTuple
 
 from seekwarc.cdx.index import Capture, Index
 from seekwarc.cdx.wacz import json_lines
 from seekwarc.errors import FormatError, NotFoundError, SourceNotFoundError
+from seekwarc.format.cdxj import is_capture
+from seekwarc.read.reader import Reader
+from seekwarc.read.record import Record
 from seekwarc.storage.opening import open_stored
 from seekwarc.storage.source import RangeSource
 from seekwarc.storage.zip_members import ZipArchive, is_wacz, open_zip
@@ -65,6 +69,8 @@ RULES: Final = {
     "W18": Rule("Zip Compression"),
     "W19": Rule("Zip Format: checksums"),
     "W20": Rule("Zip Format: players skip local headers", "warning"),
+    "W21": Rule("indexes: captures have lines", "warning"),
+    "W22": Rule("archive: records can be read"),
 }
 """The rules by number: a section of the specification and what is looked at."""
 
@@ -91,7 +97,7 @@ class WaczFinding:
     """
 
     rule: str
-    """Its number in `RULES`: W01 to W20."""
+    """Its number in `RULES`: W01 to W22."""
     severity: Severity
     path: str
     """The member that it is about; empty for the WACZ itself."""
@@ -135,7 +141,8 @@ def validate_wacz(source: str | os.PathLike[str]) -> WaczReport:
             print(finding)
 
     Args:
-        source: Path or URL. All of it is read, and the records that the index names once more.
+        source: Path or URL. All of it is read, WARC files twice, and the records that the index names once
+            more.
 
     Raises:
         SourceError: It cannot be read.
@@ -155,6 +162,7 @@ def validate_wacz(source: str | os.PathLike[str]) -> WaczReport:
     check.digest(archive)
     if is_wacz(name):
         check.index(name, archive)
+        check.captures(archive)
     check.pages(archive)
     return check.report(len(archive.members))
 
@@ -167,6 +175,7 @@ class _Check:
         self._sums: dict[str, str] = {}
         self._sizes: dict[str, int] = {}
         self._index: Index | None = None
+        self._places: set[tuple[str, int]] = set()
         self._lines = self._pages = 0
 
     def found(self, rule: str, path: str, message: str) -> None:
@@ -335,6 +344,7 @@ class _Check:
                 if path not in archive.members:
                     self.found("W07", capture.filename, f"is not in archive/, and has {capture.uri}")
                     continue
+                self._places.add((path, capture.offset))
                 record = capture.open(resolve=False)
                 if capture.length != record.length:
                     text = f"the record at {record.offset} has {record.length} bytes, not {capture.length}"
@@ -343,6 +353,30 @@ class _Check:
                 self.found("W07", getattr(error, "source", None) or "", error.message)
         if not self._lines:
             self.found("W06", "", "the index has no lines")
+
+    def captures(self, archive: ZipArchive) -> None:
+        """Read the records of all WARC files: players show only what has a line."""
+        for name in archive.members:
+            if not name.startswith("archive/") or name.endswith("/"):
+                continue
+            try:
+                with Reader(archive.open(name)) as file:
+                    for record in file.past_damage(partial(self._damage, name)):
+                        self._capture(name, record)
+            except FormatError as error:
+                self.found("W22", name, error.message)
+
+    def _damage(self, name: str, damage: FormatError) -> None:
+        self.found("W22", name, str(damage))
+
+    def _capture(self, name: str, record: Record) -> None:
+        uri = record.target_uri
+        if uri is None or record.skip or (name, record.offset) in self._places or not self._lines:
+            return
+        # Only of a resource the type of the block decides.
+        media_type = record.payload.media_type if record.type == "resource" else None
+        if is_capture(record.type, media_type.essence if media_type is not None else None):
+            self.found("W21", name, f"the {record.type} at {record.offset} has no line: {uri[:MAX_TEXT]}")
 
     def _guarded(self, found: Iterator[Capture], rule: str) -> Iterator[Capture]:
         try:

@@ -110,6 +110,14 @@ def wrong_sum() -> bytes:
     return bytes(data)
 
 
+def damaged() -> Members:
+    """Return members of which the second record cannot be read."""
+    data = bytearray(SOUND[WARC])
+    place = data.index(b"\x1f\x8b", 1)
+    data[place + 30] ^= 0xFF
+    return listed({**SOUND, WARC: bytes(data)})
+
+
 OLD = b'"offset": "'
 FAULTS: dict[str, list[Callable[[], Members] | bytes]] = {
     "W02 is not a ZIP archive": [b"no archive"],
@@ -161,6 +169,8 @@ FAULTS: dict[str, list[Callable[[], Members] | bytes]] = {
     "W17 only the specified files": [lambda: added("archive/notes.txt"), lambda: added("pages/a/b.jsonl")],
     "W18 is compressed by ZIP": [stored(SOUND, a=ZIP_DEFLATED)],
     "W19 the CRC-32 is": [wrong_sum()],
+    "W21 has no line: http": [lambda: listed({**SOUND, LINES: SOUND[LINES].partition(b"\n")[2]})],
+    "W22 damaged": [damaged],
     "W20 has fields in its local header": [longer_header()],
 }
 
