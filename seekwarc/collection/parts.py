@@ -25,7 +25,7 @@ from seekwarc.collection.segments import Run, SegmentsBody
 from seekwarc.compiling import override
 from seekwarc.errors import FormatError, LimitError, NotFoundError
 from seekwarc.format.http import HttpHead
-from seekwarc.format.partial import Claim, cover, resource_of
+from seekwarc.format.partial import Claim, body_parts, cover, resource_of
 from seekwarc.format.partial import claim_of as http_claim
 from seekwarc.format.warc import edit_header
 from seekwarc.frames.run import ReadPlan
@@ -33,25 +33,31 @@ from seekwarc.read.body import RecordBody, TableStatus
 from seekwarc.read.extent import Extent
 from seekwarc.read.record import Record
 
-__all__ = ["Group", "JoinedParts", "captures_of", "claim_of", "groups_of"]
+__all__ = ["UNKNOWN_TYPE", "Group", "JoinedParts", "captures_of", "claim_of", "groups_of"]
 
 MAX_CAPTURES: Final = 1 << 16
 """Captures of one resource that are opened."""
 PART_TYPES: Final = ("response", "revisit")
-PART_STATUS: Final = (200, 206)
+PARTIAL_CONTENT: Final = 206
+PART_STATUS: Final = (200, PARTIAL_CONTENT)
 WINDOW: Final = 3600 * 10**9
 """Nanoseconds in which parts without a strong entity tag must have been captured."""
 READ_AT_ONCE: Final = 64 << 10
 MULTIPART: Final = "multipart/byteranges"
+UNKNOWN_TYPE: Final = "application/octet-stream"
 
 Open = Callable[[Entry], Record]
 
 
 class Part(NamedTuple):
-    """A logical record, and the bytes that its payload is."""
+    """A logical record, and the bytes of a resource that it has."""
 
     record: Record
     claim: Claim
+    start: int = 0
+    """Where they are in its payload."""
+    media_type: str | None = None
+    """Their Content-Type, if that of the record is multipart/byteranges."""
 
 
 class JoinedParts(Record):
@@ -72,7 +78,7 @@ class JoinedParts(Record):
         2 True 3145728 ((2000000, 2500000),)
     """
 
-    __slots__ = ("_joined", "_total", "is_proved", "part", "parts", "ranges")
+    __slots__ = ("_joined", "_starts", "_total", "_type", "is_proved", "part", "parts", "ranges")
 
     def __init__(self, part: Record, group: Sequence[Part]) -> None:
         super().__init__(part.body)
@@ -80,12 +86,15 @@ class JoinedParts(Record):
         ordered = sorted(group, key=lambda it: it.claim.held)
         self.parts = tuple(it.record for it in ordered)
         self.ranges = tuple(it.claim.held for it in ordered)
+        self._starts = tuple(it.start for it in ordered)
+        self._type = next((it.media_type for it in ordered if it.record is part), None)
         self._total = ordered[0].claim.total
         self.is_proved = ordered[0].claim.is_proved or len(ordered) == 1
         self._joined: tuple[SegmentsBody, Extent] | None = None
 
     def __getstate__(self) -> dict[str, object]:
-        own = {name: getattr(self, name) for name in ("part", "parts", "ranges", "_total", "is_proved")}
+        names = ("part", "parts", "ranges", "_starts", "_total", "_type", "is_proved")
+        own = {name: getattr(self, name) for name in names}
         return {**super().__getstate__(), **own, "_joined": None}
 
     @property
@@ -122,11 +131,11 @@ class JoinedParts(Record):
         total = self._total
         header = edit_header(self.header, ["Content-Length"], [("Content-Length", str(total))])
         head = len(header.raw)
-        bodies = [_PayloadBody(it) for it in self.parts]
+        bodies = [*map(_PayloadBody, self.parts)]
         pieces, again = cover(self.ranges)
 
         def run(number: int, start: int, stop: int, others: tuple[Run, ...] = ()) -> Run:
-            begin = start - self.ranges[number].start
+            begin = self._starts[number] + start - self.ranges[number].start
             return Run(head + start, head + stop, bodies[number], begin, others)
 
         # Both are in the order of their first bytes, and each of `again` is in one piece or in two.
@@ -145,7 +154,8 @@ class JoinedParts(Record):
             runs.append(run(*piece, others))
         body = SegmentsBody(header, self.part, runs)
         codings = self.parts[0].payload.codings
-        return body, Extent(body, head, head + total, codings, fields=self.http)
+        fields = self.http if self._type is None else {"Content-Type": self._type}
+        return body, Extent(body, head, head + total, codings, fields=fields)
 
 
 class _PayloadBody(RecordBody):
@@ -194,17 +204,31 @@ class _PayloadBody(RecordBody):
 def claim_of(record: Record) -> Claim | None:
     """Return what a record claims to have of a resource, None if it is not an answer that says so.
 
+    For an answer with several ranges (multipart/byteranges) it is the first of them.
+
     Raises:
-        FormatError: The HTTP head cannot be read.
+        FormatError: The HTTP head cannot be read, or the record is damaged.
     """
-    uri = record.target_uri
-    head = record.http if uri is not None and record.type in ("response", "revisit") else None
-    if uri is None or head is None or record.truncated not in (None, "length"):
-        return None
+    found = next(_claimed(record, record), None)
+    return found.claim if found is not None else None
+
+
+def _claimed(stored: Record, record: Record) -> Iterator[Part]:
+    """Yield what a stored record claims that it has; `record` is the same, or resolved."""
+    uri = stored.target_uri
+    head = stored.http if uri is not None and stored.type in ("response", "revisit") else None
+    if uri is None or head is None or stored.truncated not in (None, "length"):
+        return
     media = head.media_type
-    if media is not None and media.essence == MULTIPART:
-        return None
-    return http_claim(uri, head.status, head, head.codings)
+    if media is None or media.essence != MULTIPART:
+        claim = http_claim(uri, head.status, head, head.codings)
+        if claim is not None:
+            yield Part(record, claim)
+    elif not head.codings and head.status == PARTIAL_CONTENT and stored.type == "response":
+        for it in body_parts(record.payload.pread, media.get("boundary") or ""):
+            claim = http_claim(uri, head.status, head, (), content_range=it.content_range)
+            if claim is not None:
+                yield Part(record, claim, it.start, it.media_type or UNKNOWN_TYPE)
 
 
 def captures_of(index: RecordIndex, uri: str) -> list[Entry]:
@@ -249,7 +273,8 @@ def groups_of(uri: str, captures: Iterable[Entry], index: RecordIndex, open_entr
         part
         for entry in captures
         if entry.type in PART_TYPES and entry.status in (None, *PART_STATUS)
-        if (part := _opened(entry, index, open_entry)) is not None and part.claim.resource == uri
+        for part in _opened(entry, index, open_entry)
+        if part.claim.resource == uri
     ]
     found.sort(key=lambda it: (repr(it.claim.identity), _instant(it.record)))
     groups = groupby(found, key=lambda it: it.claim.identity)
@@ -272,22 +297,24 @@ def _instant(record: Record) -> int:
     return record.date.nanoseconds if record.date is not None else 0
 
 
-def _opened(entry: Entry, index: RecordIndex, open_entry: Open) -> Part | None:
-    """Return a part, if its payload is as long as it says."""
+def _opened(entry: Entry, index: RecordIndex, open_entry: Open) -> list[Part]:
+    """Return the parts that a record has, if they are as long as it says."""
     try:
         stored = open_entry(entry)
-        claim = claim_of(stored)
-        if claim is None or not _is_get(stored, index, open_entry):
-            return None
-        record = resolve(stored, index, open_entry)
-        payload = record.payload
-        length = claim.held.stop - claim.held.start
-        # Of chunks, no more than these are passed.
-        payload.look_ahead(length + 1)
+        if claim_of(stored) is None or not _is_get(stored, index, open_entry):
+            return []
+        parts = list(_claimed(stored, resolve(stored, index, open_entry)))
+        for record, claim, _, media_type in parts:
+            length = claim.held.stop - claim.held.start
+            if media_type is None:
+                # No more chunks than these are passed.
+                record.payload.look_ahead(length + 1)
+                if record.payload.known_size != length:
+                    return []
     except (FormatError, NotFoundError):
         # What is damaged, or has its payload in another file, is a hole.
-        return None
-    return Part(record, claim) if payload.known_size == length else None
+        return []
+    return parts
 
 
 def _is_get(record: Record, index: RecordIndex, open_entry: Open) -> bool:

@@ -1,6 +1,7 @@
 """Parts of a resource: what the head of an HTTP answer says of them, and how parts cover the whole.
 
-Source: RFC 9110, sections 8.8.1 (strong validators), 14.4 (Content-Range) and 15.3.7.3 (combining parts).
+Source: RFC 9110, sections 8.8.1 (strong validators), 14.4 (Content-Range), 14.6 (multipart/byteranges) and
+15.3.7.3 (combining parts).
 Some servers take the range from the URI: `range=A-B` in the query, or `bytestart=A` and `byteend=B`. Those of
 googlevideo.com answer 200 to it, and state the size of the whole in the URI: `clen=`.
 
@@ -10,19 +11,23 @@ Nothing here is believed: a part that states what its payload does not have is l
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from seekwarc.format.header_fields import FieldMapping, whole_number
 from seekwarc.format.uri import split_uri
 
-__all__ = ["ByteRange", "Claim", "Piece", "claim_of", "cover", "resource_of"]
+__all__ = ["BodyPart", "ByteRange", "Claim", "Piece", "body_parts", "claim_of", "cover", "resource_of"]
 
 OK: Final = 200
 PARTIAL_CONTENT: Final = 206
 VIDEO_HOST: Final = "googlevideo.com"
 OF_VIDEO_REQUEST: Final = frozenset({"rn", "rbuf"})
 """Parameters that count the requests of a player, on `VIDEO_HOST`."""
+MAX_BODY_PARTS: Final = 1000
+"""Ranges of an answer of type multipart/byteranges that are looked at."""
+MAX_PART_HEAD: Final = 4 << 10
+"""Bytes from the end of a range to the first byte of the next one."""
 
 _CONTENT_RANGE = re.compile(r"[ \t]*(?i:bytes)[ \t]+([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})[ \t]*")
 _RANGE = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
@@ -63,6 +68,50 @@ class Piece(NamedTuple):
     stop: int
 
 
+class BodyPart(NamedTuple):
+    """A range in an answer that has several of them (multipart/byteranges)."""
+
+    start: int
+    """Where its first byte is in the payload of the answer."""
+    content_range: str
+    media_type: str | None
+    """Content-Type of the resource, if it is stated."""
+
+
+def body_parts(pread: Callable[[int, int], bytes], boundary: str) -> Iterator[BodyPart]:
+    """Yield the ranges of an answer of type multipart/byteranges, up to one that is not as long as it states.
+
+    The bytes of the ranges are not read.
+
+    Args:
+        pread: Returns bytes of the payload: from a position on, up to a number of them.
+        boundary: Parameter of the media type (RFC 2046, section 5.1.1).
+    """
+    delimiter = b"--" + boundary.encode("latin-1", "replace")
+    position, last = 0, None
+    for _ in range(MAX_BODY_PARTS + 1):
+        data = pread(position, MAX_PART_HEAD)
+        # Before the first delimiter there may be a preamble; a range ends right before CRLF and a delimiter.
+        begin = data.find(delimiter) if last is None else 2 * data.startswith(b"\r\n" + delimiter) or -1
+        if begin < 0:
+            return
+        if last is not None:
+            yield last
+        end = data.find(b"\r\n\r\n", begin)
+        first, *lines = data[begin + len(delimiter) : max(end, 0)].decode("latin-1").split("\r\n")
+        if end < 0 or first.strip(" \t"):
+            return
+        fields = {
+            name.strip().lower(): value.strip() for name, _, value in (it.partition(":") for it in lines)
+        }
+        match = _CONTENT_RANGE.fullmatch(fields.get("content-range", ""))
+        if match is None:
+            return
+        held = _held(match)
+        last = BodyPart(position + end + 4, match[0], fields.get("content-type"))
+        position = last.start + max(held.stop - held.start, 0)
+
+
 def resource_of(uri: str) -> tuple[str, ByteRange | None, int | None]:
     """Return the URI of the resource that a URI names a range of; the range; the size of the whole (`clen`).
 
@@ -95,21 +144,31 @@ def resource_of(uri: str) -> tuple[str, ByteRange | None, int | None]:
     return f"{before}?{kept}{fragment}" if kept else before + fragment, _held(match), total
 
 
-def claim_of(uri: str, status: int | None, head: FieldMapping, codings: tuple[str, ...]) -> Claim | None:
+def claim_of(
+    uri: str,
+    status: int | None,
+    head: FieldMapping,
+    codings: tuple[str, ...],
+    *,
+    content_range: str | None = None,
+) -> Claim | None:
     """Return what an answer to GET claims to be a part of, or the whole of; None if that is unknown.
 
-    Left out are answers with a weak entity tag, with neither a strong tag nor Last-Modified, of several parts
-    (multipart/byteranges), and those that do not state the size of the whole.
+    Left out are answers with a weak entity tag, with neither a strong tag nor Last-Modified, and those that
+    do not state the size of the whole.
 
     Args:
         uri: The target URI.
         status: Status of the answer.
         head: Its HTTP head.
         codings: Its content codings.
+        content_range: That of a `BodyPart`, if it is this that is asked about.
     """
     if status not in (OK, PARTIAL_CONTENT):
         return None
     tags, dates, ranges = (set(head.get_all(name)) for name in ("ETag", "Last-Modified", "Content-Range"))
+    if content_range is not None:
+        ranges = {content_range}
     if max(len(tags), len(dates), len(ranges)) > 1:
         return None
     tag, date = (next(iter(it), "").strip() for it in (tags, dates))

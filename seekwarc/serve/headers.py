@@ -76,7 +76,9 @@ def clean(text: str) -> str:
 
 def payload_type(record: Record) -> MediaType | None:
     """Return the media type that the server or the writer stated; else a guess, which may be None."""
-    if record.http is not None:
+    if isinstance(record, JoinedParts):
+        found = record.payload.media_type
+    elif record.http is not None:
         stated = record.http.get("Content-Type")
         found = _parsed(stated) if stated is not None else None
     else:

@@ -15,7 +15,14 @@ from typing import Unpack
 from seekwarc import __version__
 from seekwarc.collection.collection import Collection
 from seekwarc.collection.entry import Entry, describe, described_past_damage
-from seekwarc.collection.parts import Group, JoinedParts, captures_of, claim_of, groups_of
+from seekwarc.collection.parts import (
+    UNKNOWN_TYPE,
+    Group,
+    JoinedParts,
+    captures_of,
+    claim_of,
+    groups_of,
+)
 from seekwarc.collection.record_index import MemoryIndex
 from seekwarc.errors import FormatError
 from seekwarc.format.words import counted
@@ -32,7 +39,6 @@ from seekwarc.write.writer import Writer
 
 __all__ = ["JoinedResource", "Joining", "join"]
 
-UNKNOWN_TYPE = "application/octet-stream"
 MAX_HOLES = 100
 """Holes of a resource that are listed."""
 

@@ -158,7 +158,6 @@ def test_a_complete_answer_wins_over_parts() -> None:
         {"body": FILM[:9_999]},
         {"body": FILM[:10_001]},
         {"more": ("Content-Encoding", "br")},
-        {"more": ("Content-Type", "multipart/byteranges; boundary=x"), "body": b"--x"},
     ],
 )
 def test_parts_of_something_else_are_left_out(options: dict) -> None:
@@ -168,6 +167,61 @@ def test_parts_of_something_else_are_left_out(options: dict) -> None:
     out.part(10_000, 20_000)
     film = joined(out.done())
     assert film.payload.holes == ((0, 10_000), (20_000, 40_000))
+
+
+def test_an_answer_of_several_ranges_is_several_parts() -> None:
+    out = PartsWriter(FILM)
+    out.several((30_000, 40_000), (0, 9_000), (8_000, 20_000))
+    out.part(15_000, 31_000)
+    data = out.done()
+    film = joined(data, date=BEGIN.isoformat())
+    assert film.payload.read() == FILM
+    assert film.ranges == ((0, 9_000), (8_000, 20_000), (15_000, 31_000), (30_000, 40_000))
+    assert film.payload.media_type.essence == "video/mp4"
+    film.check_overlaps()
+    assert pickle.loads(pickle.dumps(film)).payload.read() == FILM
+    assert joined(data).payload.media_type.essence == "video/mp4"
+
+
+@pytest.mark.parametrize(
+    ("body", "held"),
+    [
+        (b"--xyz\r\nContent-Range: bytes 0-99/40000\r\n\r\n" + FILM[:100], []),
+        (b"--xyz\r\nContent-Range: bytes 0-98/40000\r\n\r\n" + FILM[:100] + b"\r\n--xyz--", []),
+        (b"--xyz\r\nContent-Range: bytes 0-99/40000\r\n\r\n" + FILM[:100] + b"\r\n--xy--", []),
+        (
+            b"preamble\r\n--xyz \r\ncontent-range:bytes 0-99/40000\r\n\r\n" + FILM[:100] + b"\r\n--xyz",
+            [(0, 100)],
+        ),
+        (b"--xyz\r\nContent-Range: bytes 9-0/40000\r\n\r\n\r\n--xyz--", []),
+        (b"--xyz\r\nContent-Type: video/mp4\r\n\r\n\r\n--xyz--", []),
+        (b"--xyz" + bytes(9000), []),
+        (b"", []),
+    ],
+)
+def test_only_ranges_as_long_as_stated_are_parts(body: bytes, held: list[tuple[int, int]]) -> None:
+    out = PartsWriter(FILM)
+    out.several(body=body)
+    out.part(20_000, 40_000)
+    assert joined(out.done()).ranges == (*held, (20_000, 40_000))
+
+
+@given(st.data())
+def test_several_ranges_with_a_changed_byte_give_no_other_bytes(data: st.DataObject) -> None:
+    out = PartsWriter(FILM[:1000], compression="none")
+    out.several((0, 300), (600, 1000))
+    changed = bytearray(out.done())
+    place = data.draw(st.integers(changed.index(b"--xyz"), len(changed) - 1))
+    changed[place] ^= data.draw(st.integers(1, 255))
+    try:
+        film = Collection(bytes(changed)).open_record(uri=URI, joined=True)
+    except seekwarc.SeekWarcError:
+        return
+    if isinstance(film, JoinedParts):
+        for start, stop in film.ranges:
+            pairs = zip(film.payload.pread(start, stop - start), FILM[start:stop], strict=True)
+            differing = sum(one != other for one, other in pairs)
+            assert differing <= 1
 
 
 def test_without_a_strong_tag_only_captures_of_an_hour_belong_together() -> None:

@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seekwarc.format.http import parse_http_head
-from seekwarc.format.partial import ByteRange, claim_of, cover, resource_of
+from seekwarc.format.partial import (
+    MAX_BODY_PARTS,
+    MAX_PART_HEAD,
+    ByteRange,
+    body_parts,
+    claim_of,
+    cover,
+    resource_of,
+)
 
 URI = "http://example.org/film.mp4"
 VIDEO = "https://r3---sn-4g5.googlevideo.com/videoplayback?id=o-A&itag=137&clen=5000"
@@ -162,3 +170,19 @@ def test_many_parts_that_overlap_take_linear_time() -> None:
     pieces, again = cover([ByteRange(number, number + 1000) for number in range(count)])
     assert len(pieces) + len(again) >= count
     assert time.process_time() - began < 5
+
+
+def test_many_ranges_cost_a_read_each_up_to_a_limit() -> None:
+    part = b"\r\n--b\r\nContent-Range: bytes 5-9/90\r\n\r\n12345"
+    data = part * 3000
+    reads = []
+
+    def pread(start: int, length: int) -> bytes:
+        reads.append(length)
+        return data[start : start + length]
+
+    found = list(body_parts(pread, "b"))
+    assert len(found) == MAX_BODY_PARTS
+    assert len(reads) == MAX_BODY_PARTS + 1
+    assert max(reads) <= MAX_PART_HEAD
+    assert data[found[7].start :].startswith(b"12345")

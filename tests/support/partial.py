@@ -54,6 +54,19 @@ class PartsWriter:
         data = self.film[start:stop] if body is None else body
         return self.add(206, data, *fields, *more, **options)
 
+    def several(self, *ranges: tuple[int, int], tag: str = TAG, **options):
+        """Write some ranges as one 206 of type multipart/byteranges."""
+        parts = [
+            b"\r\n--xyz\r\nContent-Type: video/mp4\r\nContent-Range: bytes %d-%d/%d\r\n\r\n%b"
+            % (start, stop - 1, len(self.film), self.film[start:stop])
+            for start, stop in ranges
+        ]
+        body = options.pop("body", b"".join([*parts, b"\r\n--xyz--\r\n"]))
+        fields = f'Content-Type: multipart/byteranges; boundary="xyz"\r\nETag: {tag}'
+        return self.out.write_response(
+            URI, f"HTTP/1.1 206 X\r\n{fields}\r\n\r\n".encode() + body, date=BEGIN, **options
+        )
+
     def done(self) -> bytes:
         self.out.close()
         return self.file.getvalue()
