@@ -53,6 +53,7 @@ __all__ = [
     "seek_and_read",
     "set_mode",
     "sync",
+    "temporary_folder",
 ]
 
 SIGPIPE: Final[int] = getattr(signal, "SIGPIPE", 13)
@@ -222,22 +223,45 @@ def raise_signal_after(seconds: float, number: int) -> None:
 
 
 @contextlib.contextmanager
+def temporary_folder(prefix: str, suffix: str = "", *, folder: str | None = None) -> Iterator[str]:
+    """Make a folder, and remove it with all that is in it however the block ends, also by a signal.
+
+    Args:
+        prefix: How its name begins.
+        suffix: How its name ends.
+        folder: Where it is made; None for the system's folder of temporary files.
+    """
+    import tempfile
+
+    with contextlib.ExitStack() as made:
+        # Otherwise a signal could come when the folder is there and nothing knows of it yet.
+        with _signals_held():
+            name = made.enter_context(tempfile.TemporaryDirectory(suffix, prefix, folder))
+        yield name
+
+
+@contextlib.contextmanager
 def hold_interrupts() -> Iterator[None]:
     """Delay Ctrl-C and SIGTERM until the block ends, so that none comes while a process is half started.
 
     Python processes that are started in it never receive Ctrl-C; on Windows they do.
     """
+    # Another thread may receive a signal, so a mask is not enough. Only the main thread runs handlers.
+    with _signals_held(), _interrupts_masked():
+        yield
+
+
+@contextlib.contextmanager
+def _signals_held() -> Iterator[None]:
     held: list[int] = []
     before: dict[int, Any] = {}
     try:
-        # Another thread may receive a signal, so a mask is not enough. Only the main thread runs handlers.
         for number in (signal.SIGINT, signal.SIGTERM):
             handler = signal.getsignal(number)
             if threading.current_thread() is threading.main_thread() and handler is not None:
                 before[number] = handler
                 signal.signal(number, lambda number, _: held.append(number))
-        with _interrupts_masked():
-            yield
+        yield
     finally:
         for taken, handler in before.items():
             signal.signal(taken, handler)

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -33,6 +34,7 @@ from seekwarc.system import (
     seek_and_read,
     set_mode,
     sync,
+    temporary_folder,
 )
 
 PACKAGE = Path(seekwarc.__file__).parent
@@ -271,6 +273,25 @@ def test_a_signal_that_is_held_comes_at_the_end_of_the_block(way, number, raise_
     finally:
         signal.signal(number, before)
     assert held
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_a_folder_is_made_leaves_none(number, tmp_path, monkeypatch) -> None:
+    make = tempfile.mkdtemp
+
+    def make_and_raise(*arguments):
+        made = make(*arguments)
+        signal.raise_signal(number)
+        return made
+
+    monkeypatch.setattr(tempfile, "mkdtemp", make_and_raise)
+    before = signal.signal(number, stop)
+    try:
+        with pytest.raises(Stop), temporary_folder(".new-", folder=str(tmp_path)):
+            pytest.fail("the signal did not come")
+    finally:
+        signal.signal(number, before)
+    assert list(tmp_path.iterdir()) == []
 
 
 # All of it, in processes that have nothing else.

@@ -11,7 +11,6 @@ import importlib.util
 import json
 import shlex
 import sys
-import tempfile
 from pathlib import Path
 
 from seekwarc.cli.arguments import add_force_argument, add_json_argument
@@ -21,6 +20,7 @@ from seekwarc.cli.sizes import SIZE, human_size
 from seekwarc.cli.targets import existing_option
 from seekwarc.errors import ChecksumError, SeekWarcError
 from seekwarc.read.reader import Reader
+from seekwarc.system import temporary_folder
 from seekwarc.tools.converting import convert
 from seekwarc.tools.example import FILM, RangeCost, make_example, measure
 from seekwarc.write.files import refuse_existing
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         folder = Path(name)
         folder.mkdir(parents=True, exist_ok=True)
         return _demo(folder, options, kept=True)
-    with tempfile.TemporaryDirectory(prefix="seekwarc-demo-") as name:
+    with temporary_folder("seekwarc-demo-") as name:
         return _demo(Path(name), options, kept=False)
 
 

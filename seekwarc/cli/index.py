@@ -36,7 +36,6 @@ import hashlib
 import io
 import os
 import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -55,6 +54,7 @@ from seekwarc.errors import FormatError, SeekWarcError
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.words import counted
 from seekwarc.storage.expand import expand
+from seekwarc.system import temporary_folder
 from seekwarc.tools.index_lines import Place
 from seekwarc.tools.indexing import Indexing, file_name, index, write_lines
 from seekwarc.tools.outcome import Job, Status
@@ -164,7 +164,7 @@ def _index_each(
 def _index_all(options: argparse.Namespace, jobs: list[Job], output: Output, told: _Complaints) -> int:
     """Make the lines of each file in a temporary folder, and one index of them."""
     damaged: list[Place] = []
-    with tempfile.TemporaryDirectory(".partial", ".index.", output.spool_directory) as folder:
+    with temporary_folder(".index.", ".partial", folder=output.spool_directory) as folder:
 
         def store(job: Job, done: _Indexed) -> None:
             damaged.extend(done.done.damaged)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import tempfile
 import threading
 from array import array
 from bisect import bisect_left, bisect_right
@@ -32,6 +31,7 @@ from seekwarc.serve.ranges import joined
 from seekwarc.serve.representation import Representation
 from seekwarc.serve.stream import Workers, send_answer, while_connected
 from seekwarc.storage.source import RangeSource, SourceWrapper
+from seekwarc.system import temporary_folder
 from seekwarc.tools.index_lines import LineOptions, Lines
 from seekwarc.tools.wacz_creating import Made, PageReader, warc_name
 from seekwarc.tools.wacz_writing import WaczOutput
@@ -73,7 +73,7 @@ class VirtualWacz:
 
         self._reader = PageReader(SourceWrapper(source), look_at)
         with ExitStack() as opened:
-            folder = opened.enter_context(tempfile.TemporaryDirectory())
+            folder = opened.enter_context(temporary_folder("seekwarc-"))
             made.open(folder, opened)
             stored = io.BytesIO()
             file = WaczOutput(open_output(stored))

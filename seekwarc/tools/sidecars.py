@@ -10,7 +10,6 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
-from tempfile import TemporaryDirectory
 from typing import BinaryIO, Final, Unpack, cast
 
 from seekwarc.errors import FormatError
@@ -30,7 +29,7 @@ from seekwarc.read.record import Record
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.remote_url import is_url
 from seekwarc.storage.source import RangeSource
-from seekwarc.system import default_threads
+from seekwarc.system import default_threads, temporary_folder
 from seekwarc.tools.index_lines import OnProblem
 from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.write.files import Existing, refuse_same_file
@@ -233,7 +232,7 @@ def _points_found(name: str, opened: ExitStack) -> Sequence[KnownPoint]:
         from rapidgzip import RapidgzipFile
     except ImportError:
         return ()
-    folder = opened.enter_context(TemporaryDirectory(prefix=".seekwarc-"))
+    folder = opened.enter_context(temporary_folder(".seekwarc-"))
     index = os.path.join(folder, "points")
     # It decompresses the whole file, and finds less damage than this package does.
     with suppress(RuntimeError, ValueError, OSError), RapidgzipFile(name, parallelization=0) as file:

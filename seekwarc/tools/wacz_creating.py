@@ -21,6 +21,7 @@ from seekwarc.read.record import Record
 from seekwarc.storage.expand import expand
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeSource
+from seekwarc.system import temporary_folder
 from seekwarc.tools.batch import base_name
 from seekwarc.tools.converting import convert
 from seekwarc.tools.index_lines import LineOptions, Lines
@@ -98,9 +99,7 @@ def create_wacz(
         raise ValueError("sources is empty: there are no files")
     made = Made(pages)
     with committed(target, existing=existing) as output, ExitStack() as opened:
-        folder = opened.enter_context(
-            tempfile.TemporaryDirectory(".partial", ".wacz.", output.spool_directory)
-        )
+        folder = opened.enter_context(temporary_folder(".wacz.", ".partial", folder=output.spool_directory))
         made.open(folder, opened)
         file = WaczOutput(output)
 

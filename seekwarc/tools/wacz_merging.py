@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from typing import BinaryIO
@@ -14,6 +13,7 @@ from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.storage.opening import open_stored
 from seekwarc.storage.zip_members import ZipArchive, open_zip
+from seekwarc.system import temporary_folder
 from seekwarc.tools.names import NamesInUse
 from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.tools.wacz_creating import Made
@@ -64,9 +64,7 @@ def merge_wacz(
         refuse_same_file(name, target)
     made, files = Made(), 0
     with committed(target, existing=existing) as output, ExitStack() as opened:
-        folder = opened.enter_context(
-            tempfile.TemporaryDirectory(".partial", ".wacz.", output.spool_directory)
-        )
+        folder = opened.enter_context(temporary_folder(".wacz.", ".partial", folder=output.spool_directory))
         made.open(folder, opened)
         file, used = WaczOutput(output), NamesInUse()
 

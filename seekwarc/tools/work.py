@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
 from seekwarc.errors import SeekWarcError
 from seekwarc.storage.remote_url import is_url
+from seekwarc.system import temporary_folder
 from seekwarc.tools.outcome import MEMORY, Failure, Job, Outcome, Status
 from seekwarc.tools.progress import Progress
 from seekwarc.write.files import Existing, unwritable
@@ -76,11 +76,11 @@ def hidden_folder(folder: str | None) -> Iterator[str | None]:
     if folder is None:
         yield None
         return
-    try:
-        made = tempfile.TemporaryDirectory(prefix=".seekwarc-", suffix=".partial", dir=folder)
-    except OSError as error:
-        raise unwritable(error, folder) from error
-    with made as name:
+    with ExitStack() as made:
+        try:
+            name = made.enter_context(temporary_folder(".seekwarc-", ".partial", folder=folder))
+        except OSError as error:
+            raise unwritable(error, folder) from error
         yield name
 
 
