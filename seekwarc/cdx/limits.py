@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
-from seekwarc.options import SIZES, check_options, option
+from seekwarc.options import SIZES, Options, option
 
 __all__ = ["MAX_BLOCK_SIZE", "MAX_CELL_SIZE", "MAX_GROUP_SIZE", "IndexLimits"]
 
@@ -17,31 +16,27 @@ MAX_GROUP_SIZE: Final = 256 << 20
 """The row groups of Common Crawl's index have some 100 MB."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexLimits:
+class IndexLimits(Options):
     """How much memory an index may take, in bytes; see `Index`."""
 
     max_block_size: int = option(
-        MAX_BLOCK_SIZE,
-        SIZES,
+        default=MAX_BLOCK_SIZE,
+        values=SIZES,
         flag="--max-block",
         metavar="SIZE",
         help="largest block of a ZipNum cluster to decompress (default: 8M)",
     )
     max_cell_size: int = option(
-        MAX_CELL_SIZE,
-        SIZES,
+        default=MAX_CELL_SIZE,
+        values=SIZES,
         flag="--max-cell",
         metavar="SIZE",
         help="longest text in a row of a Parquet index (default: 1M)",
     )
     max_group_size: int = option(
-        MAX_GROUP_SIZE,
-        SIZES,
+        default=MAX_GROUP_SIZE,
+        values=SIZES,
         flag="--max-group",
         metavar="SIZE",
         help="largest row group of a Parquet index to decompress (default: 256M)",
     )
-
-    def __post_init__(self) -> None:
-        check_options(self)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import Final
 
-from seekwarc import __compiled__, __version__
+from seekwarc import __version__
 from seekwarc.cli.arguments import Parser
 from seekwarc.cli.printing import report, say
 from seekwarc.errors import (
@@ -77,6 +77,7 @@ exit status: 0 fine, 1 damaged data or nothing found, 2 wrong usage or input/out
 
 class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from seekwarc import __compiled__
         from seekwarc.frames.codec import LIBRARY
 
         print(f"seekwarc {__version__} ({'compiled' if __compiled__ else 'pure Python'}; {LIBRARY.NAME})")

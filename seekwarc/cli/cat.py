@@ -21,7 +21,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from datetime import datetime
+from typing import TYPE_CHECKING
 
 from seekwarc.cli.arguments import add_flag
 from seekwarc.cli.options import (
@@ -37,12 +37,13 @@ from seekwarc.cli.records import add_record_arguments, wanted_record
 from seekwarc.cli.sizes import counts_from_end, parse_range
 from seekwarc.cli.targets import open_archive
 from seekwarc.errors import FormatError, HoleError, NotFoundError, RangeError, SeekWarcError, SegmentError
-from seekwarc.format.dates import DIGITS, LATEST
 from seekwarc.read.extent import Extent
-from seekwarc.read.filled import filled_record, gaps_of
 from seekwarc.read.record import Record
 from seekwarc.storage.expand import expand
 from seekwarc.write.files import write_all
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 __all__ = ["add_arguments", "run"]
 
@@ -130,8 +131,7 @@ def run(options: argparse.Namespace) -> int:
             except NotFoundError as error:
                 missing = error
                 continue
-            if options.partial:
-                record = filled_record(record)
+            record = _filled(record, options)
             is_alone = record.type != "revisit" and record.segment_number is None and not options.joined
             if options.part == "payload" and not is_alone:
                 if archive.size is None:
@@ -172,18 +172,22 @@ def _run_with_index(options: argparse.Namespace) -> int:
     if options.date is not None and (options.since, options.until) != (None, None):
         raise SeekWarcError("name the capture by --date, or by --since and --until")
     limits = {**limit_options(options), **index_limits(options)}
+    from seekwarc.format.dates import LATEST
+
     with Index(options.index, files=options.files, **limits) as index:
         since, until = (options.date or _digits(it) for it in (options.since, options.until))
         wanted = {"closest": options.date} if options.closest else {"since": since, "until": until}
         for capture in index.lookup(options.uri, **{"closest": LATEST, **wanted}):
             record = capture.open(resolve=options.part == "payload")
             if record.type in ("response", "resource", "revisit"):
-                return _print_intact(filled_record(record) if options.partial else record, options)
+                return _print_intact(_filled(record, options), options)
         at = f" at {options.date}; --closest takes the nearest" if options.date is not None else ""
         raise NotFoundError(f"no capture of {options.uri}{at}", source=index.name)
 
 
 def _digits(date: datetime | None) -> str | None:
+    from seekwarc.format.dates import DIGITS
+
     return f"{date:%Y%m%d%H%M%S}".rjust(DIGITS, "0") if date is not None else None
 
 
@@ -203,13 +207,24 @@ def _print_logical(record: Record | None, files: Sequence[str], options: argpars
             raise NotFoundError(f"{error}; {hint}") from None
 
 
+def _filled(record: Record, options: argparse.Namespace) -> Record:
+    if not options.partial:
+        return record
+    from seekwarc.read.filled import filled_record
+
+    return filled_record(record)
+
+
 def _print_intact(record: Record, options: argparse.Namespace) -> int:
     """Print a part of a record, with --partial up to damage, and return the exit status."""
+    if not options.partial:
+        _print(_part(record, options.part), options)
+        return 0
+    from seekwarc.read.filled import gaps_of
+
     try:
         _print(_part(record, options.part), options)
     except FormatError as error:
-        if not options.partial:
-            raise
         sys.stdout.buffer.flush()
         say(f"{error}; what comes before it was printed")
         return 1

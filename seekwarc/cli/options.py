@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Collection
-from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 
@@ -12,12 +11,10 @@ from seekwarc.cli.arguments import Arguments, argument
 from seekwarc.cli.targets import input_target
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.conditions import parse_size
-from seekwarc.options import check_range
+from seekwarc.options import Options, check_range
 from seekwarc.read.options import OpenOptions, ReadLimits, ReadOptions
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
     from seekwarc.frames.dictionary import StoredDictionary
 
 __all__ = [
@@ -73,17 +70,18 @@ def check_sidecar(options: argparse.Namespace, files: int) -> None:
         raise SeekWarcError(f"--sidecar is of one FILE, and {files} are named")
 
 
-def _add_options(group: Arguments, options: type[DataclassInstance], without: Collection[str] = ()) -> None:
+def _add_options(group: Arguments, options: type[Options], without: Collection[str] = ()) -> None:
     """Add the options that have a flag, each as its field says."""
-    for it in fields(options):
-        how = dict(it.metadata.get("argument", ()))
-        if "flag" in how and it.name not in without:
-            values = it.metadata["values"]
-            if isinstance(values, tuple):
-                how["choices"] = values
+    for name, it in options.known.items():
+        how: dict[str, Any] = dict(it.argument)
+        if "flag" in how and name not in without:
+            if isinstance(it.values, tuple):
+                how["choices"] = it.values
+            elif isinstance(it.values, range) and how["metavar"] == "SIZE":
+                how["type"] = argument(partial(_size, name, it.values))
             else:
-                how["type"] = argument(partial(_size, it.name, values)) if how["metavar"] == "SIZE" else int
-            group.add_argument(how.pop("flag"), dest=it.name, **how)
+                how["type"] = int
+            group.add_argument(how.pop("flag"), dest=name, **how)
 
 
 def _size(name: str, sizes: range, text: str) -> int:
@@ -92,9 +90,9 @@ def _size(name: str, sizes: range, text: str) -> int:
     return size
 
 
-def _given(given: argparse.Namespace, options: type[DataclassInstance]) -> dict[str, Any]:
+def _given(given: argparse.Namespace, options: type[Options]) -> dict[str, Any]:
     """Return the options that have a flag and were given."""
-    names = [it.name for it in fields(options) if "flag" in it.metadata.get("argument", ())]
+    names = [name for name, it in options.known.items() if "flag" in it.argument]
     return {name: value for name in names if (value := getattr(given, name, None)) is not None}
 
 

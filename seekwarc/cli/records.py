@@ -13,7 +13,6 @@ from seekwarc.errors import FormatError, NotFoundError, SeekWarcError
 from seekwarc.format.header_fields import whole_number
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
-from seekwarc.read.selection import Selection
 
 __all__ = ["add_record_arguments", "split_offset", "wanted_record"]
 
@@ -82,6 +81,8 @@ def wanted_record(archive: Reader, options: argparse.Namespace) -> tuple[Record,
             f"no record has the ID {wanted}; `seekwarc ls --json` lists the IDs", source=archive.name
         )
     if options.uri is not None:
+        from seekwarc.read.selection import Selection
+
         selection = Selection.of(since=options.since, until=options.until)
         return _by_uri(filter(selection.matches, records), options.uri, archive.name), status
     raise NotFoundError("name the record: OFFSET, --uri or --id")

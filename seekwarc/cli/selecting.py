@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Final, cast
 from seekwarc.cli.arguments import Arguments, add_flag, argument
 from seekwarc.cli.sizes import SIZE
 from seekwarc.format.conditions import checked_status, checked_type, date_bound
-from seekwarc.read.selection import Conditions, Selection
 from seekwarc.storage.expand import expand
 
 if TYPE_CHECKING:
+    from seekwarc.read.selection import Conditions, Selection
     from seekwarc.tools.choosing import ChoiceConditions
 
 __all__ = [
@@ -104,10 +104,14 @@ def add_date_arguments(parser: Arguments, of: str = "") -> None:
 
 
 def conditions_of(options: argparse.Namespace) -> Conditions:
+    from seekwarc.read.selection import Conditions
+
     return cast("Conditions", {name: getattr(options, name) for name in Conditions.__annotations__})
 
 
 def selection_of(options: argparse.Namespace) -> Selection:
+    from seekwarc.read.selection import Selection
+
     return Selection.of(**conditions_of(options))
 
 

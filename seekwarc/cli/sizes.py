@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from seekwarc.cli.arguments import argument
 from seekwarc.errors import RangeError
-from seekwarc.format.conditions import SIZE_PATTERN, parse_size
+from seekwarc.format.conditions import parse_size
 
 __all__ = ["SIZE", "counts_from_end", "human_size", "parse_range"]
-
-_SLICE = rf"(-?{SIZE_PATTERN})?:(-?{SIZE_PATTERN})?"
-_START_AND_LENGTH = rf"({SIZE_PATTERN})\+({SIZE_PATTERN})"
-_HTTP_RANGE = rf"(?:bytes=)?(?:({SIZE_PATTERN})-({SIZE_PATTERN})?|-({SIZE_PATTERN}))"
 
 
 def human_size(size: float) -> str:
@@ -48,21 +43,21 @@ def parse_range(text: str, size: int) -> tuple[int, int]:
 
 
 def _bounds(text: str, size: int) -> tuple[int, int] | None:
-    if match := re.fullmatch(_START_AND_LENGTH, text):
-        start = min(_bytes(match[1]), size)
-        return start, min(start + _bytes(match[2]), size)
-    if match := re.fullmatch(_SLICE, text):
-        start, stop, _ = slice(*(_bytes(group) if group else None for group in match.groups())).indices(size)
+    first, plus, length = text.partition("+")
+    if plus:
+        start = min(parse_size(first), size)
+        return start, min(start + parse_size(length), size)
+    first, colon, last = text.partition(":")
+    if colon:
+        start, stop, _ = slice(*(_bytes(it) if it else None for it in (first, last))).indices(size)
         return start, max(start, stop)
-    if match := re.fullmatch(_HTTP_RANGE, text):
-        first, last, suffix = match.groups()
-        if suffix is not None:
-            return max(size - _bytes(suffix), 0), size
-        if last is None:
-            return min(_bytes(first), size), size
-        if _bytes(first) <= _bytes(last):
-            return min(_bytes(first), size), min(_bytes(last) + 1, size)
-    return None
+    first, minus, last = text.removeprefix("bytes=").partition("-")
+    if not first:
+        return max(size - parse_size(last), 0), size
+    if not minus:
+        return None
+    start, stop = parse_size(first), parse_size(last) + 1 if last else size
+    return (min(start, size), min(stop, size)) if start < stop or not last else None
 
 
 def _bytes(text: str) -> int:

@@ -22,13 +22,9 @@ from seekwarc.format.dates import DIGITS, date_of_digits
 from seekwarc.format.header_fields import whole_number
 from seekwarc.format.warc import RECORD_MAGIC, Grammar, RecordHeader, build_record_header
 
-__all__ = ["ARC_MAGIC", "MAX_VERSION_BLOCK", "ArcGrammar", "ArcHeader", "arc_grammar"]
+__all__ = ["ArcGrammar", "ArcHeader", "arc_grammar"]
 
-ARC_MAGIC: Final = b"filedesc://"
-"""What the URL of the first record begins with: its block is the version block."""
 VERSION_1: Final = ("URL", "IP-address", "Archive-date", "Content-type", "Archive-length")
-MAX_VERSION_BLOCK: Final = 16 << 10
-"""Bytes within which the first three lines of a file end."""
 MAX_NAMES: Final = 16
 MAX_LINE: Final = 64 << 10
 FIRST_LOOK: Final = 512

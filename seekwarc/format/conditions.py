@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from seekwarc.format.dates import WarcDate, date_of_digits, is_digits
 from seekwarc.format.words import did_you_mean
-from seekwarc.options import shown
+from seekwarc.options import Options, shown
 
 if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
+    from datetime import datetime
 
 __all__ = [
     "RECORD_TYPES",
@@ -82,9 +80,9 @@ def size_argument(name: str, value: object) -> int:
     return value
 
 
-def with_sizes(kind: type[DataclassInstance], options: Mapping[str, object], *names: str) -> dict[str, Any]:
+def with_sizes(kind: type[Options], options: Mapping[str, object], *names: str) -> dict[str, Any]:
     """Return options, the named ones as numbers of bytes if they are text; an unknown one is a TypeError."""
-    known = kind.__dataclass_fields__
+    known = kind.known
     for name in options:
         if name not in known:
             hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
@@ -97,6 +95,10 @@ def with_sizes(kind: type[DataclassInstance], options: Mapping[str, object], *na
 
 def date_bound(text: str, *, last: bool = False) -> datetime:
     """Return the first or last microsecond of a date (WARC-Date, or 4 to 14 digits); else a ValueError."""
+    from datetime import timedelta
+
+    from seekwarc.format.dates import WarcDate, date_of_digits, is_digits
+
     if is_digits(text):
         date, given = date_of_digits(text), len(text) // 2 - 2
     else:

@@ -30,6 +30,7 @@ from seekwarc.format.header_fields import (
 from seekwarc.format.values import decode_words, without_brackets
 
 __all__ = [
+    "ARC_MAGIC",
     "HEADER_END",
     "MAX_BLANK_BYTES",
     "MAX_HEADER_SIZE",
@@ -57,6 +58,8 @@ MAX_BLANK_BYTES: Final = 512
 """CR and LF bytes that are allowed between two records; more are damage."""
 MAX_ARC_GAP: Final = 4
 """The line breaks after a record of an ARC file, in its gzip member: one as a rule."""
+ARC_MAGIC: Final = b"filedesc://"
+"""What an ARC file begins with: the URL of its version block."""
 RECORD_MAGIC: Final = b"WARC/"
 """What a record begins with, in any case; see `is_record_magic`."""
 RECORD_BEGINNING: Final = re.compile(

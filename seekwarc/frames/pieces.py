@@ -12,9 +12,8 @@ from functools import partial
 from typing import Final, Literal, NamedTuple
 
 from seekwarc.errors import ChecksumError, FormatError, TruncatedError, UnsupportedError
-from seekwarc.format.arc import ARC_MAGIC
 from seekwarc.format.seektable import MAX_TABLE_SIZE, SeekTable, max_table_size_at
-from seekwarc.format.warc import is_record_magic
+from seekwarc.format.warc import ARC_MAGIC, is_record_magic
 from seekwarc.format.zstd import (
     MAX_FRAME_HEADER_SIZE,
     SEEK_TABLE_MAGIC,
@@ -25,8 +24,6 @@ from seekwarc.format.zstd import (
 )
 from seekwarc.frames.ahead import Small
 from seekwarc.frames.decoder import FrameDecoder
-from seekwarc.frames.inflate import gzip_codec
-from seekwarc.frames.members import small_members
 from seekwarc.frames.scan import Window, cut_frame, frame_start_at
 
 __all__ = [
@@ -124,6 +121,8 @@ def _plain_pieces(window: Window, offset: int) -> Generator[Piece, None, None]:
 
 
 def _gzip_pieces(window: Window, offset: int, threads: int) -> Generator[Piece, None, None]:
+    from seekwarc.frames.members import small_members
+
     first = True
     with closing(small_members(window, offset, partial(_inflated, window), threads)) as members:
         for end, data, _ in members:
@@ -135,6 +134,8 @@ def _gzip_pieces(window: Window, offset: int, threads: int) -> Generator[Piece, 
 def _inflated(window: Window, offset: int) -> Iterator[Small]:
     """Yield the content of gzip members piece by piece, with the end of each."""
     name = window.source.name
+    from seekwarc.frames.inflate import gzip_codec
+
     codec = gzip_codec()
     data = window.at_hand(offset, GZIP_STEP)
     while data:

@@ -28,7 +28,6 @@ from seekwarc.errors import ChecksumError, FormatError, LimitError, SeekWarcErro
 from seekwarc.format.seektable import FrameEntry, SeekTable
 from seekwarc.frames.cache import FrameKey
 from seekwarc.frames.context import FrameContext
-from seekwarc.frames.prefetch import PrefetchWindow
 from seekwarc.frames.verify import check_content, check_frame
 from seekwarc.storage.plan import plan_requests
 
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from seekwarc.format.buffer import Buffer
+    from seekwarc.frames.prefetch import PrefetchWindow
 
 __all__ = ["FrameRun", "ReadPlan", "Target"]
 
@@ -109,6 +109,8 @@ class FrameRun:
         self._window: PrefetchWindow | None = None
         most = context.source.policy.max_prefetch
         if most:
+            from seekwarc.frames.prefetch import PrefetchWindow
+
             largest = max(table.content_sizes, default=0) or 1
             self._window = PrefetchWindow(min(most, context.cache.capacity // PREFETCH_SHARE // largest))
 

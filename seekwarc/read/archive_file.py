@@ -6,13 +6,11 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from seekwarc.errors import FormatError, FormatWarning, TruncatedError, UnsupportedError
-from seekwarc.format.arc import ARC_MAGIC
 from seekwarc.format.seektable import SidecarReference, TableChoice, TableReference, TableTrust
-from seekwarc.format.warc import WARC, Grammar, RecordHeader
+from seekwarc.format.warc import ARC_MAGIC, WARC, Grammar, RecordHeader
 from seekwarc.frames.context import FrameContext
 from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.frames.dictionary import Dictionary, load_dictionary
@@ -93,7 +91,7 @@ class ArchiveFile:
     def __getstate__(self) -> tuple[Fetcher, ReadOptions, dict[str, Any]]:
         rest = {"relations": self.relations, "dictionary": self._dictionary, "max_links": self._max_links}
         # Its function may be one that cannot be pickled; a `Reader` copies it, records have no use for it.
-        return self.source, replace(self.options, on_error="raise"), rest
+        return self.source, self.options.but(on_error="raise"), rest
 
     def __setstate__(self, state: tuple[Fetcher, ReadOptions, dict[str, Any]]) -> None:
         # What was found by reading is not copied: decoder, cache and tables are made again when needed.

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 from seekwarc.errors import FormatError
 from seekwarc.frames.scan import Window
-from seekwarc.read.gzip_members import small_record_at
-from seekwarc.read.plain import plain_record_at
 from seekwarc.read.sequential import StreamBody, StreamedRecords, streamed_to_end
 from seekwarc.read.zstd_records import framed_record_at
 
@@ -40,10 +38,14 @@ def record_at(file: ArchiveFile, offset: int, length: int | None, table: TableCh
         window = file.record_window(offset, length)
     compression = file.detect(window, offset)
     if compression == "none" and not is_pipe:
+        from seekwarc.read.plain import plain_record_at
+
         return plain_record_at(file, window, offset, own=True, length=length)
     if compression == "zst" and not is_pipe:
         record = framed_record_at(file, window, offset, length, table)
     else:
+        from seekwarc.read.gzip_members import small_record_at
+
         record = None if is_pipe else small_record_at(file, window, offset, length)
         if record is None:
             record = _streamed_record_at(file, window, offset, compression, table, length=length)

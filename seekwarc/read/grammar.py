@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from seekwarc.format.arc import ARC_MAGIC, MAX_VERSION_BLOCK, arc_grammar
-from seekwarc.format.warc import WARC, Grammar
-from seekwarc.frames.inflate import gzip_codec
+from seekwarc.format.warc import ARC_MAGIC, WARC, Grammar
 from seekwarc.frames.scan import Window
 
 __all__ = ["grammar_of"]
 
+MAX_VERSION_BLOCK: Final = 16 << 10
+"""Bytes within which the first three lines of an ARC file end."""
 FIRST_LOOK: Final = 64
 """A pipe need not give more than a record header has, which is waited for in any case."""
 
@@ -24,13 +24,19 @@ def grammar_of(window: Window) -> Grammar:
         if not ARC_MAGIC.startswith(head[: len(ARC_MAGIC)]):
             return WARC
         if head.count(b"\n") > 2 or len(stored) < size or size > MAX_VERSION_BLOCK:
-            return arc_grammar(head) if head.startswith(ARC_MAGIC) else WARC
+            if not head.startswith(ARC_MAGIC):
+                return WARC
+            from seekwarc.format.arc import arc_grammar
+
+            return arc_grammar(head)
         size *= 4
 
 
 def _content(stored: bytes) -> bytes:
     if stored[:2] != b"\x1f\x8b":
         return stored
+    from seekwarc.frames.inflate import gzip_codec
+
     codec = gzip_codec()
     try:
         return codec.inflater().decompress(stored, MAX_VERSION_BLOCK)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Final, Literal, Self, TypedDict, Unpack
 
+from seekwarc.compiling import override
 from seekwarc.format.conditions import with_sizes
 from seekwarc.format.seektable import MAX_TABLE_SIZE
 from seekwarc.frames.decoder import MAX_WINDOW_SIZE, WINDOW_LIMITS
 from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE
-from seekwarc.options import SIZES, check_options, option, shown
+from seekwarc.options import SIZES, Options, option, shown
 
 if TYPE_CHECKING:
     from seekwarc.errors import FormatError
@@ -55,40 +55,40 @@ class ReaderOptions(OpenOptions, total=False):
     on_error: Literal["raise", "skip"] | Callable[[FormatError], object]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadOptions:
-    """`ReaderOptions` with their defaults, checked; `**` turns them into keyword arguments again."""
+class ReadOptions(Options):
+    """`ReaderOptions` with their defaults, checked."""
 
-    threads: int | None = option(None, SIZES)
-    cache_size: int = option(CACHE_SIZE, SIZES)
+    threads: int | None = option(default=None, values=SIZES)
+    cache_size: int = option(default=CACHE_SIZE, values=SIZES)
     max_window_size: int = option(
-        MAX_WINDOW_SIZE,
-        WINDOW_LIMITS,
+        default=MAX_WINDOW_SIZE,
+        values=WINDOW_LIMITS,
         flag="--max-window",
         metavar="SIZE",
         help="largest Zstandard window to allocate, 1K to 2G (default: 128M)",
     )
     max_dictionary_size: int = option(
-        MAX_DICTIONARY_SIZE,
-        SIZES,
+        default=MAX_DICTIONARY_SIZE,
+        values=SIZES,
         flag="--max-dictionary",
         metavar="SIZE",
         help="largest dictionary to load, stored or decompressed (default: 8M)",
     )
     max_table_size: int = option(
-        MAX_TABLE_SIZE,
-        SIZES,
+        default=MAX_TABLE_SIZE,
+        values=SIZES,
         flag="--max-table",
         metavar="SIZE",
         help="largest seek table to load; larger ones are ignored, with 0 all are (default: 64M)",
     )
-    strict: bool = option(False, bool)
+    strict: bool = option(default=False, values=bool)
     sidecar: bool | str | os.PathLike[str] = True
     on_error: Literal["raise", "skip"] | Callable[[FormatError], object] = "raise"
     disk_cache: DiskCache | None = None
 
-    def __post_init__(self) -> None:
-        check_options(self)
+    @override
+    def check(self) -> None:
+        super().check()
         if self.disk_cache is not None and not hasattr(self.disk_cache, "read"):
             raise TypeError(f"disk_cache must be a seekwarc.DiskCache, not {shown(self.disk_cache)}")
         if not isinstance(self.sidecar, bool | str | os.PathLike):
@@ -101,13 +101,6 @@ class ReadOptions:
         """Return the options, sizes that are text as numbers; a wrong one is a TypeError or ValueError."""
         sizes = "cache_size", "max_window_size", "max_dictionary_size", "max_table_size"
         return cls(**with_sizes(cls, options, *sizes))
-
-    def keys(self) -> list[str]:
-        """Return the names of the options."""
-        return [it.name for it in fields(self)]
-
-    def __getitem__(self, name: str) -> Any:  # noqa: ANN401
-        return getattr(self, name)
 
 
 DEFAULTS: Final = ReadOptions()

@@ -13,9 +13,7 @@ from seekwarc.format.words import counted
 from seekwarc.options import integer
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.by_offset import record_at
-from seekwarc.read.gzip_members import gzip_records
 from seekwarc.read.options import ReaderOptions, ReadOptions
-from seekwarc.read.plain import plain_records
 from seekwarc.read.sequential import StreamedRecords
 from seekwarc.read.zstd_records import framed_records
 from seekwarc.storage.fetch import Fetcher
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     from seekwarc.format.seektable import TableChoice
     from seekwarc.frames.dictionary import Dictionary
     from seekwarc.frames.pieces import Compression
+    from seekwarc.frames.scan import Window
     from seekwarc.read.record import Record, Relations
     from seekwarc.read.selection import Conditions
     from seekwarc.storage.source import Stats
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
 __all__ = ["Reader"]
 
 _DIGITS: Final = r"[0-9]{1,18}"
-_RECORDS: Final = {"none": plain_records, "gz": gzip_records, "zst": framed_records}
 
 
 class Reader(Closing):
@@ -225,7 +223,7 @@ class Reader(Closing):
         file.prefetch_file(tables=True)
         window, compression = file.begin()
         if on_error == "raise":
-            return _RECORDS[compression](file, window)
+            return _records_from(file, compression, window)
         return self._past_damage(compression, 0, None, on_error)
 
     def between(self, start: SupportsIndex, stop: SupportsIndex | None = None) -> Iterator[Record]:
@@ -265,7 +263,7 @@ class Reader(Closing):
         file = self._file
 
         def records_from(offset: int) -> Iterator[Record]:
-            return _RECORDS[compression](file, file.window(stop), offset)
+            return _records_from(file, compression, file.window(stop), offset)
 
         on_error = told if callable(told) else _raise if told == "raise" else _skip
         on_misfit = told if callable(told) else _raise
@@ -403,6 +401,20 @@ class Reader(Closing):
         """
         offset = _number("offset", offset, 0)
         return record_at(self._file, offset, None if length is None else _number("length", length, 1), table)
+
+
+def _records_from(
+    file: ArchiveFile, compression: Compression, window: Window, offset: int = 0
+) -> Iterator[Record]:
+    if compression == "zst":
+        return framed_records(file, window, offset)
+    if compression == "gz":
+        from seekwarc.read.gzip_members import gzip_records
+
+        return gzip_records(file, window, offset)
+    from seekwarc.read.plain import plain_records
+
+    return plain_records(file, window, offset)
 
 
 def _raise(error: FormatError) -> None:

@@ -18,7 +18,6 @@ from seekwarc.format.profiles import is_identical_payload, is_server_not_modifie
 from seekwarc.format.warc import RecordHeader
 from seekwarc.format.warc_fields import DefinedFields
 from seekwarc.read.body import CUT_OFF
-from seekwarc.read.chunked_payload import ChunkedExtent
 from seekwarc.read.extent import Extent
 
 if TYPE_CHECKING:
@@ -304,7 +303,11 @@ class Record(DefinedFields):
             elif not head.is_coded:
                 self._payload = Extent(self.body, start + head.size, stop, fields=head)
             else:
-                kind = ChunkedExtent if head.chunked else Extent
+                kind: type[Extent] = Extent
+                if head.chunked:
+                    from seekwarc.read.chunked_payload import ChunkedExtent
+
+                    kind = ChunkedExtent
                 truncated = self.truncated is not None
                 self._payload = kind(
                     self.body, start + head.size, stop, head.codings, truncated=truncated, fields=head

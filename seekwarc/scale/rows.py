@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from seekwarc.errors import FormatError, SeekWarcError, TruncatedError
@@ -147,7 +147,7 @@ class Rows:
         on_error: Literal["raise"] | Callable[[FormatError], object] = damage.append
         if self.on_error == "raise":
             on_error = "raise"
-        records = read_records(part, **replace(self.options, on_error=on_error))
+        records = read_records(part, **self.options.but(on_error=on_error))
         before: Record | None = None
         row_before: Row | None = None
         while True:

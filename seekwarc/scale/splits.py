@@ -102,7 +102,7 @@ def splits(
         inside_records=inside_records,
         delimiter=delimiter,
         listed=ListedRecords(index, target_bytes) if index is not None else None,
-        options=replace(ReadOptions.of(**options), threads=1, strict=False),
+        options=ReadOptions.of(**options).but(threads=1, strict=False),
     )
     return planner.splits([_address(it) for it in files_of(urls)])
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
-from fnmatch import fnmatchcase
-from glob import glob, has_magic
 from typing import Final, TypeVar
 
 from seekwarc.errors import SeekWarcError, SourceError, SourceNotFoundError
@@ -19,7 +17,8 @@ __all__ = ["expand", "refuse_empty", "walk"]
 
 T = TypeVar("T")
 
-_ARCHIVE = re.compile(r"\.((mega)?warc(\.(gz|zstd?))?|arc(\.gz)?)$", re.IGNORECASE)
+_ARCHIVE: Final = r"(?i)\.((mega)?warc(\.(gz|zstd?))?|arc(\.gz)?)$"
+_WILD: Final = "*?["
 STORES: Final = tuple(f"{scheme}://" for scheme in SCHEMES if not scheme.startswith("http"))
 """URLs whose objects can be listed. In the URL of a web server, `?` begins the query."""
 
@@ -77,12 +76,14 @@ def _members(files: Iterable[str]) -> Iterator[str]:
 def _files(name: str, leave_out: str | None) -> list[str]:
     refuse_empty(name)
     if "://" in name:
-        is_listed = name.startswith(STORES) and "::" not in name and (has_magic(name) or name.endswith("/"))
+        is_listed = name.startswith(STORES) and "::" not in name and (_is_pattern(name) or name.endswith("/"))
         return _objects(name) if is_listed else [name]
     if os.path.isdir(name):
         return _checked(list(_archives_below(name, leave_out)), name)
-    if not has_magic(name) or os.path.exists(name):
+    if not _is_pattern(name) or os.path.exists(name):
         return [name]
+    from glob import glob
+
     found = sorted(glob(name, recursive=True))
     if not found:
         raise SourceNotFoundError("no file matches this pattern", source=name)
@@ -110,8 +111,12 @@ def walk(folder: str, leave_out: str | None = None) -> Iterator[str]:
         yield from (os.path.join(path, file) for file in sorted(files))
 
 
+def _is_pattern(name: str) -> bool:
+    return any(it in name for it in _WILD)
+
+
 def _is_archive(name: str) -> bool:
-    return _ARCHIVE.search(name) is not None and not name.startswith(".")
+    return re.search(_ARCHIVE, name) is not None and not name.startswith(".")
 
 
 def _is_same(path: str, other: str | None) -> bool:
@@ -126,7 +131,7 @@ def _checked(found: list[str], folder: str) -> list[str]:
 
 def _objects(url: str) -> list[str]:
     """Return the URLs of the objects that match a pattern, or of the WARC files in a folder."""
-    literal = url[: min(url.index(it) for it in "*?[" if it in url)] if has_magic(url) else url
+    literal = url[: min(url.index(it) for it in _WILD if it in url)] if _is_pattern(url) else url
     folder = literal.rpartition("/")[0] + "/"
     store, key = open_store(folder)
     import obstore
@@ -152,4 +157,6 @@ def _matches(parts: list[str], pattern: list[str]) -> bool:
         return not parts
     if pattern[0] == "**":
         return any(_matches(parts[begin:], pattern[1:]) for begin in range(len(parts) + 1))
+    from fnmatch import fnmatchcase
+
     return bool(parts) and fnmatchcase(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from seekwarc.compiling import override
@@ -253,7 +252,6 @@ class SourceWrapper(RangeSource):
         self._source.close()
 
 
-@dataclass(slots=True, eq=False)
 class Stats:
     """What reading an open archive has cost so far.
 
@@ -271,10 +269,16 @@ class Stats:
         cache_hits: Frames that were in the cache, already decoded.
     """
 
-    requests: int = 0
-    bytes_fetched: int = 0
-    bytes_decoded: int = 0
-    cache_hits: int = 0
+    __slots__ = ("bytes_decoded", "bytes_fetched", "cache_hits", "requests")
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.bytes_fetched = 0
+        self.bytes_decoded = 0
+        self.cache_hits = 0
+
+    def __repr__(self) -> str:
+        return f"<Stats {', '.join(f'{name}={getattr(self, name)}' for name in self.__slots__)}>"
 
 
 def read_fully(read: Callable[[int, int], bytes], start: int, stop: int) -> bytes:

@@ -131,7 +131,7 @@ class OpenFiles(Closing):
 
     def __init__(self, files: Mapping[str, str], limits: ReadOptions) -> None:
         self._files = files
-        self._limits = replace(limits, cache_size=CACHE_SIZE)
+        self._limits = limits.but(cache_size=CACHE_SIZE)
         self._open: OrderedDict[str, Reader] = OrderedDict()
 
     def record(

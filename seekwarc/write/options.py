@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict
 
+from seekwarc.compiling import override
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import MAX_FRAME_SIZE, MAX_LEVEL, MIN_FRAME_SIZE, MIN_LEVEL
-from seekwarc.options import check_options, option, shown
+from seekwarc.options import Options, option, shown
 
 if TYPE_CHECKING:
     from seekwarc.format.digest import WrittenAlgorithm
@@ -56,56 +56,56 @@ class WriterOptions(RecordOptions, total=False):
     repair: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteOptions:
+class WriteOptions(Options):
     """`WriterOptions` with their defaults, checked; each is described at `Writer`."""
 
-    compression: Compression | None = option(None, ("zst", "gz", "none"))
+    compression: Compression | None = option(default=None, values=("zst", "gz", "none"))
     level: int | None = option(
-        None,
-        range(MIN_LEVEL, MAX_LEVEL + 1),
+        default=None,
+        values=range(MIN_LEVEL, MAX_LEVEL + 1),
         flag="--level",
         metavar="N",
         help="compression level, -7 to 22 (default: 3)",
     )
     frame_size: int = option(
-        DEFAULT_FRAME_SIZE,
-        range(MIN_FRAME_SIZE, MAX_FRAME_SIZE + 1),
+        default=DEFAULT_FRAME_SIZE,
+        values=range(MIN_FRAME_SIZE, MAX_FRAME_SIZE + 1),
         flag="--frame-size",
         metavar="SIZE",
         help="content of a frame, 64K to 8M (default: 1M): larger compresses better, smaller reads faster",
     )
     tables: TableMode | None = option(
-        None,
-        ("large", "every", "none"),
+        default=None,
+        values=("large", "every", "none"),
         flag="--tables",
         help="which records get a seek table (default: large ones)",
     )
     threads: int | None = option(
-        None,
-        range(1, 1025),
+        default=None,
+        values=range(1, 1025),
         flag="--threads",
         metavar="N",
         help="compression threads (default: one per core, at most 4)",
     )
     dictionary: Dictionary | bytes | None = None
-    compress_dictionary: bool = option(True, bool)
-    digest: WrittenAlgorithm | None = option("sha1", ("sha1", "sha256"), optional=True)
+    compress_dictionary: bool = option(default=True, values=bool)
+    digest: WrittenAlgorithm | None = option(default="sha1", values=("sha1", "sha256"), optional=True)
     max_file_size: int | None = option(
-        None,
-        range(1, (1 << 62) + 1),
+        default=None,
+        values=range(1, (1 << 62) + 1),
         flag="--max-file-size",
         metavar="SIZE",
         help="write OUT-00000, OUT-00001, ... of at most this size; a file too large for one is segmented",
     )
     dedup: Deduplicator | None = None
-    existing: ExistingSeries = option("error", ("error", "number", "overwrite"))
-    on_error: OnError = option("keep", ("keep", "discard"))
-    append: bool = option(False, bool)
-    repair: bool = option(False, bool)
+    existing: ExistingSeries = option(default="error", values=("error", "number", "overwrite"))
+    on_error: OnError = option(default="keep", values=("keep", "discard"))
+    append: bool = option(default=False, values=bool)
+    repair: bool = option(default=False, values=bool)
 
-    def __post_init__(self) -> None:
-        check_options(self)
+    @override
+    def check(self) -> None:
+        super().check()
         dictionary, dedup = self.dictionary, self.dedup
         if not (dictionary is None or isinstance(dictionary, Dictionary | bytes)):
             raise TypeError(f"dictionary must be a seekwarc.Dictionary or its bytes, not {shown(dictionary)}")

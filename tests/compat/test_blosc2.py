@@ -9,15 +9,16 @@ import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
-import blosc2
 import numpy as np
 import pytest
 
 import seekwarc
-from seekwarc.compat import blosc2 as compat
 from seekwarc.errors import FormatError, LimitError, RangeError, SeekWarcError, TruncatedError
 from seekwarc.read.extent import Extent
 from tests.support.sources import RecordingSource
+
+blosc2 = pytest.importorskip("blosc2")
+compat = pytest.importorskip("seekwarc.compat.blosc2")
 
 ITEMS = np.cumsum(np.random.default_rng(1).integers(0, 50, 250_001)).astype("<i4")
 RAW = ITEMS.tobytes()

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seekwarc.errors import FormatError
-from seekwarc.format.arc import MAX_VERSION_BLOCK, arc_grammar
+from seekwarc.format.arc import arc_grammar
 from seekwarc.format.rules import check_header
+from seekwarc.read.grammar import MAX_VERSION_BLOCK
 from tests.support.arc import VERSION_2, first_record
 
 ONE = arc_grammar(b"")

@@ -57,7 +57,7 @@ def in_threads(*works: Callable[[], object]) -> None:
             errors.append(error)
 
     interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
+    sys.setswitchinterval(1e-6)
     try:
         threads = [threading.Thread(target=run, args=(work,)) for work in works]
         for thread in threads:
