@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from seekwarc.format.warc import RecordHeader as RecordHeader
     from seekwarc.frames.dictionary import Dictionary as Dictionary
     from seekwarc.frames.run import ReadPlan as ReadPlan
+    from seekwarc.inside.text import PageText as PageText
     from seekwarc.read.body import TableStatus as TableStatus
     from seekwarc.read.digests import DigestCheck as DigestCheck
     from seekwarc.read.digests import DigestVerdict as DigestVerdict
@@ -132,6 +133,7 @@ _HOMES = {
         "format.warc": "RecordHeader",
         "frames.dictionary": "Dictionary",
         "frames.run": "ReadPlan",
+        "inside.text": "PageText",
         "read.body": "TableStatus",
         "read.digests": "DigestCheck DigestVerdict",
         "read.extent": "Extent",

@@ -22,6 +22,7 @@ from seekwarc.format.seektable import TableChoice, TableTrust
 from seekwarc.format.values import MediaType
 from seekwarc.format.warc_fields import DefinedFields
 from seekwarc.frames.run import ReadPlan
+from seekwarc.inside.limits import MAX_SIZE, MAX_TEXT
 from seekwarc.read.extent import Extent
 from seekwarc.read.options import ReaderOptions
 from seekwarc.read.reader import Reader
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from seekwarc.collection.record_index import RecordIndex
     from seekwarc.format.dates import WarcDate
     from seekwarc.format.warc import RecordHeader
+    from seekwarc.inside.text import PageText
     from seekwarc.read.digests import DigestCheck
 
 __all__ = ["AsyncCapture", "AsyncCollection", "AsyncExtent", "AsyncIndex", "AsyncReader", "AsyncRecord"]
@@ -372,6 +374,14 @@ class AsyncExtent(InThreads):
     async def read(self, n: int = -1, *, decoded: bool = False) -> bytes:
         """Read all bytes, or the first `n`; see `Extent.read`."""
         return await self._threads.run(lambda: self._find().read(n, decoded=decoded))
+
+    async def text(
+        self, *, main: bool = False, max_size: int = MAX_SIZE, max_text: int = MAX_TEXT
+    ) -> PageText | None:
+        """Return the text of a page; see `Extent.text`."""
+        return await self._threads.run(
+            lambda: self._find().text(main=main, max_size=max_size, max_text=max_text)
+        )
 
     async def plan(self, start: int, stop: int) -> ReadPlan:
         """Return the cost of reading [start, stop); see `Extent.plan`."""

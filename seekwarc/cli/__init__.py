@@ -33,6 +33,7 @@ VERBS: Final = {
     "ls": "list the records of a file",
     "cat": "print a record, or any byte range of it",
     "extract": "write payloads into a folder, and a list of what came from where",
+    "text": "write the text of pages, for a search engine or a language model",
     "info": "describe a file, or one record and its frames",
     "index": "make an index of files",
     "lookup": "look up captures in an index",

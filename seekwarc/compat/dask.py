@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["read_warc", "records"]
 
 LABEL: Final = "read-warc"
+LARGE: Final = frozenset({"payload", "text"})
+"""Columns that make rows large."""
 PAYLOAD_TARGET_BYTES: Final = 64 << 20
 """Stored bytes of a partition that holds payloads: a worker needs some six times as much, 400 MiB."""
 
@@ -38,6 +40,7 @@ def read_warc(
     target_bytes: int | None = None,
     max_payload: int = MAX_PAYLOAD,
     decoded: bool = False,
+    main: bool = False,
     on_error: OnError = "row",
     **options: Unpack[SelectOptions],
 ) -> dask.dataframe.DataFrame:
@@ -49,11 +52,12 @@ def read_warc(
     Args:
         urls: Paths, URLs, folders, patterns (`s3://bucket/*.warc.zst`), or what `seekwarc.splits` made;
             one, or several.
-        columns: Names of the columns wanted; all if None. See `seekwarc.Batches`.
-        target_bytes: Stored bytes of a partition, about; by default 64 MiB if `payload` is among the columns,
-            otherwise 256 MiB.
+        columns: Names of the columns wanted; if None all but those of text. See `seekwarc.Batches`.
+        target_bytes: Stored bytes of a partition, about; by default 64 MiB if `payload` or `text` is among
+            the columns, otherwise 256 MiB.
         max_payload: See `seekwarc.batches`, as for the following.
         decoded: Undo content codings of payloads.
+        main: Leave menus and the like out of `text`.
         on_error: What becomes of what cannot be read: "row", "skip" or "raise".
         **options: Which records are wanted, see `seekwarc.Conditions`; and options of `seekwarc.open`.
 
@@ -67,10 +71,10 @@ def read_warc(
     """
     names = checked_columns(columns)
     reading: dict[str, Any] = {name: _sendable(value) for name, value in options.items()}
-    wanted = {"max_payload": max_payload, "decoded": decoded, "on_error": on_error, **reading}
+    wanted = {"max_payload": max_payload, "decoded": decoded, "main": main, "on_error": on_error, **reading}
     Selection.pop_from(reading)
     if target_bytes is None:
-        target_bytes = PAYLOAD_TARGET_BYTES if "payload" in names else TARGET_BYTES
+        target_bytes = PAYLOAD_TARGET_BYTES if LARGE.intersection(names) else TARGET_BYTES
     parts = _parts(urls, target_bytes, cast("OpenOptions", reading))
     # The types of no rows are those of any.
     meta = batches((), names, **wanted).to_pandas()

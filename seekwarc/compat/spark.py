@@ -43,9 +43,10 @@ class WarcDataSource(spark.DataSource):
     Options, in any case:
 
     - path: what `load` gives: a path, URL, or pattern of either; or paths, a JSON list of them;
-    - columns: names of columns of `seekwarc.Batches`, separated by commas; all by default;
+    - columns: names of columns of `seekwarc.Batches`, separated by commas; by default all but those of
+      text;
     - targetBytes: stored bytes of a partition, about (256 MiB);
-    - maxPayload, decoded, onError: see `seekwarc.batches`;
+    - maxPayload, decoded, main, onError: see `seekwarc.batches`;
     - type, status, mime, uri, minSize: see `seekwarc.Conditions`; several values are separated by commas;
     - since, until: the earliest and the latest WARC-Date, such as 2026-11-17T06:00:00Z, or 2026-11, which
       includes all of that month.
@@ -99,6 +100,7 @@ OPTIONS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "targetbytes": ("target_bytes", parse_size),
     "maxpayload": ("max_payload", parse_size),
     "decoded": ("decoded", lambda value: value.lower() == "true"),
+    "main": ("main", lambda value: value.lower() == "true"),
     "onerror": ("on_error", str),
     "type": ("type", _several),
     "status": ("status", _several),

@@ -12,16 +12,12 @@ from dataclasses import dataclass
 from typing import BinaryIO, Final
 
 from seekwarc.format.values import MediaType
-from seekwarc.inside.apart import run_apart
 from seekwarc.inside.decoding import decoded
+from seekwarc.inside.limits import MAX_SIZE, MAX_TEXT
 from seekwarc.inside.parsing import Parsed, language_of, parse_html, resiliparse_needed
 
 __all__ = ["MAX_SIZE", "MAX_TEXT", "PageText", "text_of"]
 
-MAX_SIZE: Final = 32 << 20
-"""Bytes of a file that are read."""
-MAX_TEXT: Final = 4 << 20
-"""Characters of a text."""
 MAX_HERE: Final = 64 << 10
 """Bytes of HTML that are parsed in this process. The time for the worst of them, elements that are opened and
 never closed, grows with the square of the size, or faster: it is a second for this one."""
@@ -120,6 +116,8 @@ def text_of(
     elif kind == "html" and len(data) <= MAX_HERE:
         parsed = parse_html(data, charset=charset, main=main, max_text=max_text, is_cut=is_cut)
     else:
+        from seekwarc.inside.apart import run_apart
+
         parsed = run_apart(kind, data, charset=charset, main=main, max_text=max_text, is_cut=is_cut)
     title = " ".join(_clean(parsed.title).split())[:MAX_TITLE] if parsed.title else None
     return PageText(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import io
 import math
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, NoReturn, SupportsIndex, overload
+from typing import TYPE_CHECKING, BinaryIO, ClassVar, Final, Literal, NoReturn, SupportsIndex, cast, overload
 
 from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError, LimitError, RangeError, TruncatedError
 from seekwarc.format.values import MediaType, without_brackets
 from seekwarc.format.words import counted
+from seekwarc.inside.limits import MAX_SIZE, MAX_TEXT
 from seekwarc.options import integer
 from seekwarc.read.body import CUT_OFF
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
     from seekwarc.frames.run import ReadPlan
+    from seekwarc.inside.text import PageText
     from seekwarc.read.body import RecordBody
 
 __all__ = ["Extent", "ExtentFile"]
@@ -304,6 +306,43 @@ class Extent:
         from seekwarc.frames.codings import DecodedFile
 
         return DecodedFile(ExtentFile(self), self.codings, truncated=self._truncated)
+
+    def text(
+        self, *, main: bool = False, max_size: int = MAX_SIZE, max_text: int = MAX_TEXT
+    ) -> PageText | None:
+        """Return the text of a page: HTML, PDF or plain text, with its content codings undone.
+
+            page = record.payload.text()
+            if page is not None:
+                print(page.title, page.lang, page.text)
+
+        What it is follows from its media type and its first bytes. Its encoding is UTF-8 if it can be that,
+        or else what the HTTP head or the page states, or as detected. Large pages and PDF are parsed in
+        another process, which is started for the first of them.
+
+        Args:
+            main: Leave out menus, footers and the like, as far as they are recognized.
+            max_size: Bytes that are read, content codings undone. The text of a longer page is that of its
+                beginning.
+            max_text: Characters of the text, at most.
+
+        Returns:
+            The text, with title and language; None if this is not HTML, PDF or plain text.
+
+        Raises:
+            FormatError: A content coding or a PDF is damaged, or the PDF is encrypted.
+            LimitError: Parsing takes more than 20 seconds, or more than 3 GiB of memory.
+            UnsupportedError: A coding that is not known, or a package that is not installed
+                (`pip install 'seekwarc[text]'`).
+            ChecksumError: A frame is damaged.
+            SourceError: The stored bytes are unavailable.
+        """
+        from seekwarc.inside.text import text_of
+
+        with self.open(decoded=True) as file:
+            return text_of(
+                cast("BinaryIO", file), self.media_type, main=main, max_size=max_size, max_text=max_text
+            )
 
     def plan(self, start: SupportsIndex, stop: SupportsIndex) -> ReadPlan:
         """Tell what reading [start, stop) costs, without fetching any frame.

@@ -4,7 +4,7 @@ Goal: a table of the records of many files, whatever they hold. Only what the wa
 bad record costs one row, and memory does not follow the largest record.
 
 Worst case: a batch is made when its rows weigh `batch_bytes`. A row weighs at most what a header (1 MiB), an
-HTTP head (64 KiB) and `max_payload` do, so a batch is larger by one row at most.
+HTTP head (64 KiB), `max_payload` and the text of a page (16 MiB) do, so a batch is larger by one row at most.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ def batches(
     *,
     max_payload: int = MAX_PAYLOAD,
     decoded: bool = False,
+    main: bool = False,
     on_error: OnError = "row",
     batch_rows: int = BATCH_ROWS,
     batch_bytes: int = BATCH_BYTES,
@@ -58,11 +59,13 @@ def batches(
     Args:
         sources: Paths, URLs, folders, patterns (`s3://bucket/*.warc.zst`), or parts of files that `splits`
             made; one, or several.
-        columns: Names of the columns wanted, in their order; all if None. What no column needs is not read:
-            without `payload`, a large record costs its first frame, unless `payload_size` has to be counted.
+        columns: Names of the columns wanted, in their order; if None, all but `text`, `title` and `lang`.
+            What no column needs is not read: without `payload` and these, a large record costs its first
+            frame, unless `payload_size` has to be counted.
         max_payload: Bytes of a payload; the `payload` of a larger one is null, and is not read.
         decoded: Undo the content codings (gzip, deflate, br, zstd) of payloads. `max_payload` counts decoded
             bytes then, `payload_size` those that are stored.
+        main: Leave menus, footers and the like out of `text`, as far as they are recognized.
         on_error: What becomes of a record that cannot be read, of damage between records, and of a file that
             cannot be opened: a row that says so in the column `error` ("row"), nothing ("skip"), or an
             exception ("raise"). Unless it is "raise", reading goes on at the next record that is found.
@@ -76,7 +79,8 @@ def batches(
         FileNotFoundError: A file is not there, or nothing matches a pattern.
         ValueError: Unknown column, `on_error` or status, or limit that is out of range; part of a payload;
             datetime without a time zone.
-        UnsupportedError: pyarrow is not installed (`pip install 'seekwarc[arrow]'`).
+        UnsupportedError: pyarrow is not installed (`pip install 'seekwarc[arrow]'`); or resiliparse, for
+            `text` (`pip install 'seekwarc[text]'`).
     """
     reading: dict[str, Any] = {**options}
     selection = Selection.pop_from(reading)
@@ -87,7 +91,11 @@ def batches(
             f"max_payload {max_payload}, batch_rows {batch_rows} or batch_bytes {batch_bytes} is out of range"
         )
     names = checked_columns(columns)
-    wanted = wanted_of(names, max_payload=max_payload, decoded=decoded)
+    wanted = wanted_of(names, max_payload=max_payload, decoded=decoded, main=main)
+    if wanted.text:
+        from seekwarc.inside.parsing import resiliparse_needed
+
+        resiliparse_needed()
     rows = Rows(wanted, selection or None, on_error, ReadOptions.of(**reading))
     parts = [_part(it) for it in files_of(sources)]
     return Batches(parts, names, rows, batch_rows=batch_rows, batch_bytes=batch_bytes)
@@ -121,6 +129,7 @@ class Batches:
     - error: what is wrong with what was read for the other columns, null in a row that is fine. Columns that
       could not be read are null then. Where the offset leads to another record, which shares the frame or
       gzip member, this says so.
+    - text, title, lang: of HTML, PDF and plain text; see `PageText`. They are made only if they are named.
 
     Bytes of a text that are not UTF-8 become U+FFFD. A payload that was too large, or was not wanted, can be
     read later by filename, offset and length.

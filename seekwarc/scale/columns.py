@@ -23,7 +23,7 @@ from seekwarc.scale.rows import Row, Wanted
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["COLUMNS", "batch_of", "checked_columns", "schema_of", "wanted_of"]
+__all__ = ["COLUMNS", "TEXT", "batch_of", "checked_columns", "schema_of", "wanted_of"]
 
 PAYLOAD: Final = "payload"
 FIELDS: Final = "fields"
@@ -47,7 +47,11 @@ COLUMNS: Final = {
     "http_headers": FIELDS,
     "error": "string",
 }
-"""Every column in its order, and its type."""
+"""The columns that there are if none are named, in their order, and their types."""
+TEXT: Final = {"text": "string", "title": "string", "lang": "string"}
+"""Columns of the text of pages, which takes long to make: only if they are named."""
+TYPES: Final = {**COLUMNS, **TEXT}
+"""Every column, and its type."""
 HTTP: Final = frozenset({"http_status", "http_mime", "http_headers"})
 """Columns that need the HTTP head."""
 MAX_DATE: Final = 40
@@ -64,15 +68,15 @@ Values: TypeAlias = "Callable[[Sequence[Row]], Sequence[Any]]"
 
 
 def checked_columns(columns: Iterable[str] | None) -> tuple[str, ...]:
-    """Return the names of columns, which must exist and differ; all of them for None."""
+    """Return the names of columns, which must exist and differ; those of `COLUMNS` for None."""
     if columns is None:
         return tuple(COLUMNS)
     if isinstance(columns, str):
         raise TypeError(f"columns is the string {columns!r}; pass a list of names")
     names = tuple(columns)
     for name in names:
-        if name not in COLUMNS:
-            raise ValueError(f"there is no column {name!r}; the columns are {', '.join(COLUMNS)}")
+        if name not in TYPES:
+            raise ValueError(f"there is no column {name!r}; the columns are {', '.join(TYPES)}")
     if len(set(names)) < len(names):
         raise ValueError(f"a column is named twice: {', '.join(names)}")
     return names
@@ -89,18 +93,20 @@ def schema_of(columns: Sequence[str]) -> pa.Schema:
         "large_binary": pa.large_binary(),
         FIELDS: pa.list_(pa.struct([("name", pa.string()), ("value", pa.string())])),
     }
-    return pa.schema([(name, kinds[COLUMNS[name]]) for name in columns])
+    return pa.schema([(name, kinds[TYPES[name]]) for name in columns])
 
 
-def wanted_of(columns: Sequence[str], *, max_payload: int, decoded: bool) -> Wanted:
+def wanted_of(columns: Sequence[str], *, max_payload: int, decoded: bool, main: bool) -> Wanted:
     """Return what rows must have for columns."""
     return Wanted(
         http=not HTTP.isdisjoint(columns),
         payload_size="payload_size" in columns,
         payload=PAYLOAD in columns,
-        fields=any(COLUMNS[name] == FIELDS for name in columns),
+        text=not TEXT.keys().isdisjoint(columns),
+        fields=any(TYPES[name] == FIELDS for name in columns),
         max_payload=max_payload,
         decoded=decoded,
+        main=main,
     )
 
 
@@ -113,9 +119,9 @@ def batch_of(schema: pa.Schema, rows: Sequence[Row]) -> pa.RecordBatch:
     arrays = []
     for field in schema:
         values = _VALUES[field.name](rows)
-        if COLUMNS[field.name] == FIELDS:
+        if TYPES[field.name] == FIELDS:
             arrays.append(_fields_array(pa, values, field.type))
-        elif COLUMNS[field.name] == "string":
+        elif TYPES[field.name] == "string":
             arrays.append(strings(pa, values))
         else:
             arrays.append(pa.array(values, field.type))
@@ -207,4 +213,7 @@ _VALUES: Final[dict[str, Values]] = {
     "headers": _headers,
     "http_headers": _http_heads,
     "error": lambda rows: [row.error for row in rows],
+    "text": lambda rows: [row.text.text if row.text is not None else None for row in rows],
+    "title": lambda rows: [row.text.title if row.text is not None else None for row in rows],
+    "lang": lambda rows: [row.text.lang if row.text is not None else None for row in rows],
 }

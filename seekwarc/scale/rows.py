@@ -28,6 +28,7 @@ from seekwarc.scale.splits import read_records
 
 if TYPE_CHECKING:
     from seekwarc.format.http import HttpHead
+    from seekwarc.inside.text import PageText
 
 __all__ = ["OnError", "Row", "Rows", "Wanted", "size_of"]
 
@@ -55,6 +56,7 @@ class Row:
     http: HttpHead | None = None
     payload_size: int | None = None
     payload: bytes | None = None
+    text: PageText | None = None
     error: str | None = None
     """What is wrong."""
     problem: SeekWarcError | None = None
@@ -71,10 +73,13 @@ class Wanted:
     payload_size: bool
     """A body in chunked transfer coding is read for it, all chunks."""
     payload: bool
+    text: bool
+    """Make the text of a page, as of all of it or of its main content."""
     fields: bool
     """Weigh each field of a header, since each will be a value."""
     max_payload: int
     decoded: bool
+    main: bool
 
     def describe(self, record: Record, filename: str) -> Row:
         """Return the row of a record, without its length."""
@@ -86,6 +91,8 @@ class Wanted:
                 row.payload_size = size_of(record)
             if self.payload:
                 row.payload = self._payload_of(record)
+            if self.text:
+                row.text = record.payload.text(main=self.main)
         except SeekWarcError as error:
             row.problem = error
         row.weight += len(filename) + self._weight(record.header.raw)
@@ -93,6 +100,8 @@ class Wanted:
             row.weight += self._weight(row.http.raw)
         if row.payload is not None:
             row.weight += len(row.payload)
+        if row.text is not None:
+            row.weight += len(row.text.text)
         return row
 
     def _weight(self, head: bytes) -> int:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from seekwarc.tools.redacting import redact as redact
     from seekwarc.tools.sidecars import sidecar as sidecar
     from seekwarc.tools.splitting import split as split
+    from seekwarc.tools.texts import text as text
     from seekwarc.tools.training import train as train
     from seekwarc.tools.verifying import verify as verify
     from seekwarc.tools.wacz_creating import create_wacz as create_wacz
@@ -55,6 +56,7 @@ _HOMES = {
     "redact": "seekwarc.tools.redacting",
     "sidecar": "seekwarc.tools.sidecars",
     "split": "seekwarc.tools.splitting",
+    "text": "seekwarc.tools.texts",
     "train": "seekwarc.tools.training",
     "validate_wacz": "seekwarc.tools.wacz_validating",
     "verify": "seekwarc.tools.verifying",

@@ -7,25 +7,22 @@ text, as a ZipNum cluster or as Parquet.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple, TypeAlias, Unpack
 
-from seekwarc.compiling import override
 from seekwarc.errors import FormatError
 from seekwarc.format.seektable import SidecarReference
 from seekwarc.format.warc import RecordHeader
-from seekwarc.read.options import ReaderOptions, ReadLimits
-from seekwarc.read.reader import Reader
-from seekwarc.read.record import Record
+from seekwarc.read.options import ReadLimits
 from seekwarc.scale.split import Split
 from seekwarc.storage.expand import expand
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeReadable, RangeSource
 from seekwarc.tools.batch import base_name
 from seekwarc.tools.index_lines import LineOptions, Lines, OnProblem, Place
-from seekwarc.tools.parts import cut, in_parts
+from seekwarc.tools.parts import PartReader, cut, in_parts
 from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.tools.sidecars import sidecar_reference
 from seekwarc.tools.sorting import MEMORY, sorted_lines
@@ -148,23 +145,6 @@ def index(
     return Indexing(written, problems, tuple(damaged))
 
 
-class _PartReader(Reader):
-    """A reader that iterates over a part of a file."""
-
-    def __init__(
-        self, source: RangeSource, start: int, stop: int | None, **options: Unpack[ReaderOptions]
-    ) -> None:
-        super().__init__(source, **options)
-        self._part = start, stop
-
-    @override
-    def past_damage(self, on_damage: Callable[[FormatError], object]) -> Iterator[Record]:
-        if self._part == (0, None):
-            return super().past_damage(on_damage)
-        self._on_error = on_damage
-        return self.between(*self._part)
-
-
 class _Made(NamedTuple):
     """The lines of a part of a file."""
 
@@ -210,9 +190,9 @@ class _PartLines:
             yield from (line.build() for line in found)
         return found.damaged
 
-    def _opened(self, source: RangeSource, start: int, stop: int | None) -> _PartReader:
+    def _opened(self, source: RangeSource, start: int, stop: int | None) -> PartReader:
         sidecar = (self.sidecar.place if self.sidecar is not None else None) or True
-        return _PartReader(source, start, stop, sidecar=sidecar, **self.limits)
+        return PartReader(source, start, stop, sidecar=sidecar, **self.limits)
 
 
 def _is_unpaired(header: RecordHeader) -> bool:

@@ -17,6 +17,7 @@ import seekwarc
 from seekwarc.cdx.columnar import COLUMNS, KEY, TIME, columnar_schema, row_of
 from seekwarc.cdx.limits import IndexLimits
 from seekwarc.cdx.parquet import ParquetLines
+from seekwarc.compiling import override
 from seekwarc.format.arrow import arrow, strings
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.storage.fetch import Fetcher
@@ -26,7 +27,7 @@ from seekwarc.write.output import Output
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["lines_in", "write_parquet"]
+__all__ = ["LEVEL", "OutputFile", "lines_in", "write_parquet"]
 
 GROUP_ROWS: Final = 16 << 10
 GROUP_BYTES: Final = 64 << 20
@@ -47,7 +48,7 @@ def write_parquet(lines: Iterable[bytes], output: Output) -> int:
     places = {name: place for place, name in enumerate(COLUMNS)}
     rows = 0
     with pq.ParquetWriter(
-        pa.PythonFile(_OutputFile(output), mode="w"),
+        pa.PythonFile(OutputFile(output), mode="w"),
         schema,
         compression="zstd",
         compression_level=LEVEL,
@@ -99,7 +100,7 @@ def lines_in(path: str) -> Iterator[bytes]:
             yield row.data + b"\n"
 
 
-class _OutputFile(io.RawIOBase):
+class OutputFile(io.RawIOBase):
     """An output as a file for pyarrow, which closes it without ending the output."""
 
     def __init__(self, output: Output) -> None:
@@ -107,13 +108,16 @@ class _OutputFile(io.RawIOBase):
         self._output = output
         self._position = 0
 
+    @override
     def writable(self) -> bool:
         return True
 
+    @override
     def tell(self) -> int:
         return self._position
 
-    def write(self, data: Any) -> int:  # noqa: ANN401
+    @override
+    def write(self, data: Any) -> int:
         self._output.write(bytes(data))
         self._position += len(data)
         return len(data)

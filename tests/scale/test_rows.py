@@ -30,7 +30,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def rows_of(path: str, selection: Selection | None = None, **wanted: bool) -> list[Row]:
-    made = Wanted(**{**PLACE_ONLY, **wanted}, max_payload=len(BODY), decoded=False)
+    made = Wanted(**{**PLACE_ONLY, **wanted}, max_payload=len(BODY), decoded=False, main=False)
     return list(Rows(made, selection, "row", DEFAULTS).of(Split(path, "records", 0)))
 
 
@@ -68,6 +68,6 @@ def test_a_row_keeps_the_text_of_an_error_only(tmp_path) -> None:
     assert row.error is not None
     assert row.error.startswith("SourceNotFoundError: ")
     missing = Split(str(tmp_path / "missing.warc"), "records", 0)
-    wanted = Wanted(**PLACE_ONLY, max_payload=0, decoded=False)
+    wanted = Wanted(**PLACE_ONLY, max_payload=0, decoded=False, main=False)
     with pytest.raises(SeekWarcError):
         list(Rows(wanted, None, "raise", DEFAULTS).of(missing))

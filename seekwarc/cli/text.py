@@ -1,0 +1,185 @@
+"""Write the text of pages: HTML, PDF and plain text, for a search engine or a language model.
+
+Each page becomes a line of JSON with its URI, date, title, language, text, and the file and offset of its
+record, or a row of Parquet if OUT ends with .parquet; a name that ends with .jsonl.gz gets compressed lines.
+The order is that of the records, whatever --jobs is. With --main menus, footers and the like are left out.
+
+Without conditions, responses and resources are taken, and of responses those of status 200. What is not a
+page, an image or a script, is passed over, as are pages without text and revisits. With --dedupe only the
+first of pages with the same payload digest is written.
+
+A page is read up to --max-size, and its text cut at --max-text characters: `whole` is false then. A damaged
+record is reported, the others are still written, and the exit status is 1. So it is with a page that takes
+more than 20 seconds or 3 GiB of memory. A folder means all WARC files in and below it.
+
+seekwarc text crawl.warc.gz -o pages.jsonl
+seekwarc text crawls/ -o pages.parquet --main --dedupe --jobs 4
+seekwarc text crawl.warc.zst --uri '*.example.org/*' --mime text/html -o - | head
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import io
+import os
+import shutil
+import tempfile
+from dataclasses import asdict, dataclass
+from typing import Any, BinaryIO, Final, cast
+
+from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, number
+from seekwarc.cli.batch import Printer, add_batch_arguments, run_batch
+from seekwarc.cli.options import add_limit_arguments, limit_options
+from seekwarc.cli.printing import picked, report, say
+from seekwarc.cli.selecting import add_selection_arguments, archives_named, conditions_of
+from seekwarc.cli.sizes import SIZE
+from seekwarc.cli.targets import absolute, existing_option, input_target, output_target
+from seekwarc.errors import NotFoundError
+from seekwarc.format.words import counted
+from seekwarc.inside.limits import MAX_SIZE, MAX_TEXT
+from seekwarc.inside.parsing import resiliparse_needed
+from seekwarc.read.selection import Selection
+from seekwarc.tools.outcome import Job, Status
+from seekwarc.tools.page_files import PageForm, form_of
+from seekwarc.tools.texts import TextPages, merge_pages, text
+from seekwarc.tools.work import JobContext
+from seekwarc.write.files import refuse_same_file
+from seekwarc.write.opening import open_output
+from seekwarc.write.output import FileObjectOutput, Output
+
+__all__ = ["add_arguments", "run"]
+
+MAX_CHARACTERS: Final = 1 << 30
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", metavar="FILE|FOLDER|URL", nargs="+")
+    add_output_arguments(parser, "OUT", "the new .jsonl, .jsonl.gz or .parquet")
+    add_flag(parser, "--main", text="leave out menus, footers and the like, as far as they are recognized")
+    add_flag(parser, "--dedupe", text="write only the first of pages with the same payload digest")
+    add_selection_arguments(parser)
+    parser.add_argument(
+        "--max-size",
+        type=SIZE,
+        default=MAX_SIZE,
+        metavar="SIZE",
+        help="bytes of a page that are read, content codings undone (default: 32M)",
+    )
+    parser.add_argument(
+        "--max-text",
+        type=number("number", 1, MAX_CHARACTERS),
+        default=MAX_TEXT,
+        metavar="N",
+        help=f"characters of a text, at most (default: {MAX_TEXT})",
+    )
+    add_json_argument(parser, "file")
+    add_batch_arguments(parser)
+    add_limit_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    resiliparse_needed()
+    # A wrong condition is an error of usage, not of the first file.
+    Selection.of(**conditions_of(options))
+    form = form_of(options.output)
+    jobs = [Job(name, options.output) for name in archives_named(options.files)]
+    for job in jobs:
+        refuse_same_file(job.source, options.output)
+    output = open_output(output_target(options.output), existing=existing_option(options))
+    try:
+        return _write(options, jobs, output, form)
+    finally:
+        # That of a file that has its name does nothing.
+        output.abort()
+
+
+def _write(options: argparse.Namespace, jobs: list[Job], output: Output, form: PageForm) -> int:
+    """Write the pages of each file into a temporary folder, and one file of them."""
+    done = TextPages()
+    with tempfile.TemporaryDirectory(".partial", ".text.", output.spool_directory) as folder:
+
+        def store(job: Job, made: _Made) -> None:
+            done.add(made.done)
+            if made.lines is not None:
+                with open(_part_of(folder, job), "wb") as file:
+                    shutil.copyfileobj(gzip.GzipFile(fileobj=io.BytesIO(made.lines)), file)
+
+        printer = Printer(lambda _: None, _fields, lambda it: say(str(it)), store, summary=False)
+        status = run_batch(options, jobs, _Texts(options, folder), printer)
+        parts = [part for job in jobs if os.path.exists(part := _part_of(folder, job))]
+        if not parts or (len(parts) < len(jobs) and not options.keep_going):
+            return status
+        merge_pages(parts, output, form, done, dedupe=options.dedupe and len(parts) > 1)
+    if not done.pages and not done.problems:
+        raise NotFoundError("no record has text, or matches; `seekwarc ls` lists the records")
+    output.commit()
+    if not options.json:
+        report(f"{output.name}: {_text(done)}", target="-" if output.filename is None else output.name)
+    return status
+
+
+def _part_of(folder: str, job: Job) -> str:
+    return os.path.join(
+        folder, hashlib.sha256(absolute(job.source).encode(errors="surrogateescape")).hexdigest()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    done: TextPages
+    lines: bytes | None
+    """The pages, compressed with gzip, if they were made by a worker that may not see the folder of parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """The work on one file; see `tools.work.Work`."""
+
+    options: argparse.Namespace
+    folder: str
+
+    def __call__(self, job: Job, context: JobContext) -> tuple[Status, _Made]:
+        lines = None
+        if self.options.dask is None:
+            done = self._make(job, _part_of(self.folder, job), context)
+        else:
+            packed = io.BytesIO()
+            with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=1) as file:
+                done = self._make(job, FileObjectOutput(cast("BinaryIO", file)), context)
+            lines = packed.getvalue()
+        return Status.PROBLEMS if done.problems else Status.DONE, _Made(done, lines)
+
+    def _make(self, job: Job, target: str | Output, context: JobContext) -> TextPages:
+        options = self.options
+        return text(
+            cast("Any", input_target(job.source)),
+            target,
+            main=options.main,
+            dedupe=options.dedupe,
+            max_size=options.max_size,
+            max_text=options.max_text,
+            on_problem=context.emit,
+            on_progress=context.on_progress,
+            processes=context.processes,
+            name=job.source,
+            limits=limit_options(options),
+            **conditions_of(options),
+        )
+
+
+def _fields(made: _Made | None) -> dict[str, object]:
+    names = tuple(asdict(TextPages()))
+    return picked(made.done if made is not None else None, *names)
+
+
+def _text(done: TextPages) -> str:
+    parts = [
+        counted(done.pages, "page"),
+        counted(done.characters, "character"),
+        f"{counted(done.duplicates, 'duplicate')} left out" if done.duplicates else "",
+        f"{done.cut} not whole" if done.cut else "",
+        counted(done.problems, "problem") if done.problems else "",
+    ]
+    return ", ".join(filter(None, parts))
