@@ -17,7 +17,7 @@ it may find too many pages: `is_exact` tells, and then `matches` decides by the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 from typing import Final, TypeAlias
@@ -56,10 +56,12 @@ class Words:
 
     @property
     def is_exact(self) -> bool:
+        """Whether the index knows if a page has them."""
         return len(self.words) == 1
 
     @property
     def expression(self) -> str:
+        """What FTS5 is asked for."""
         mark = IN_TITLE if self.in_title else ""
         names = [f'"{mark}{word}"' for word in self.words]
         if self.is_prefix:
@@ -179,6 +181,12 @@ class TextQuery:
     def wanted(self) -> tuple[Words, ...]:
         """All that is searched for, without what is negated."""
         return tuple(_wanted(self.node)) if self.node is not None else ()
+
+    @property
+    def required(self) -> frozenset[str]:
+        """Words that all pages have that match, as far as that is simple to tell."""
+        found = self.node.wanted if isinstance(self.node, _All) else (self.node,)
+        return frozenset(word for it in found if isinstance(it, Words) for word in it.words)
 
     def matches(self, text: str, title: str | None) -> bool:
         """Tell whether a page matches, apart from its host and its media type."""

@@ -19,7 +19,13 @@ from typing import Any, Final, Literal, NamedTuple
 
 from seekwarc.closing import Closing
 from seekwarc.compiling import override
-from seekwarc.errors import FormatError, SourceError, SourceNotFoundError, SourceTimeoutError, UnsupportedError
+from seekwarc.errors import (
+    FormatError,
+    SourceError,
+    SourceNotFoundError,
+    SourceTimeoutError,
+    UnsupportedError,
+)
 from seekwarc.format.conditions import matches_pattern
 from seekwarc.inside.query import IN_TITLE, OFTEN, TextQuery
 from seekwarc.inside.search_file import APPLICATION_ID, KINDS, SCHEMA, VERSION, connected, host_key
@@ -43,6 +49,8 @@ SHADOWS: Final = frozenset({"words_config", "words_data", "words_idx"})
 MAX_COUNTED: Final = 1000
 """Captures of a page that are counted."""
 TITLE_WEIGHT: Final = 2.0
+COMMON: Final = 4
+"""A word that is in more than one of so many pages says little of them."""
 
 Order = Literal["rank", "date"]
 
@@ -132,6 +140,8 @@ class SearchFile(Closing):
         """
         which, values = _which(conditions)
         expression = query.expression
+        ranked: str
+        given: list[object]
         if expression is None:
             ranked, given, order = "SELECT id, 0.0 AS worth FROM page", [], "date"
         elif order == "date":
@@ -153,18 +163,27 @@ class SearchFile(Closing):
         """Return a statement that finds pages with what they are worth, and its values.
 
         A page is worth more the more of the words it has, the rarer these are, and if they are in its title
-        or there several times.
+        or there several times. That costs a row for each page that has a word, so what many pages have, and
+        what says little of them, is left out.
         """
         words = dict.fromkeys(it.words[-1] for it in query.wanted if not it.is_prefix)
         parts = ["SELECT rowid AS id, 0.0 AS w FROM words WHERE words MATCH ?"]
         values: list[object] = [expression]
-        pages = self._rows("SELECT count(*) FROM page")[0][0]
+        pages = self._number(self._rows("SELECT count(*) FROM page")[0][0])
         for word in list(words)[:MAX_RANKED]:
-            has = self._rows("SELECT count(*) FROM words WHERE words MATCH ?", f'"{word}"')[0][0]
+            has = self._number(
+                self._rows("SELECT count(*) FROM words WHERE words MATCH ?", f'"{word}"')[0][0]
+            )
             weight = log(1 + pages / (has + 1))
-            for mark, share in (("", 1.0), (OFTEN, 1.0), (IN_TITLE, TITLE_WEIGHT)):
+            is_common = has * COMMON > pages
+            shares = {IN_TITLE: TITLE_WEIGHT, **({} if is_common else {OFTEN: 1.0})}
+            if word not in query.required:
+                shares[""] = 1.0
+            for mark, share in shares.items():
                 parts.append("SELECT rowid, ? FROM words WHERE words MATCH ?")
                 values += [weight * share, f'({expression}) AND "{mark}{word}"']
+        if len(parts) == 1:
+            return parts[0].replace(" AS w", " AS worth"), values
         return f"SELECT id, sum(w) AS worth FROM ({' UNION ALL '.join(parts)}) GROUP BY id", values
 
     def page(self, number: int) -> tuple[int, str | None]:
@@ -177,8 +196,8 @@ class SearchFile(Closing):
         """Return the captures of a page that match, newest first."""
         which, values = _which(conditions)
         rows = self._rows(
-            "SELECT path, version, offset, length, date, kind, name, uri FROM capture JOIN file ON file.id = file "
-            f"LEFT JOIN mime ON mime.id = mime WHERE page = ? AND {which} "
+            "SELECT path, version, offset, length, date, kind, name, uri FROM capture "
+            f"JOIN file ON file.id = file LEFT JOIN mime ON mime.id = mime WHERE page = ? AND {which} "
             "ORDER BY date DESC, capture.rowid DESC LIMIT ?",
             *(page, *values, limit),
         )
@@ -206,7 +225,9 @@ class SearchFile(Closing):
     def _check_head(self) -> None:
         try:
             if not os.path.isfile(self.name):
-                raise SourceNotFoundError("is not a file; `seekwarc index --text` makes one", source=self.name)
+                raise SourceNotFoundError(
+                    "is not a file; `seekwarc index --text` makes one", source=self.name
+                )
             with open(self.name, "rb") as file:
                 head = file.read(HEAD)
         except SourceError:
@@ -233,10 +254,14 @@ class SearchFile(Closing):
         self._database.set_progress_handler(self._is_late, STEPS)
         self._database.create_function("has_type", 2, _has_type, deterministic=True)
         made = {row[0] for row in self._rows("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL LIMIT 100")}
-        names = {row[0] for row in self._rows("SELECT name FROM sqlite_master WHERE sql IS NOT NULL LIMIT 100")}
+        names = {
+            row[0] for row in self._rows("SELECT name FROM sqlite_master WHERE sql IS NOT NULL LIMIT 100")
+        }
         ours = {statement.split()[3 if "VIRTUAL" in statement else 2] for statement in SCHEMA}
         if not made >= set(SCHEMA) or names != ours | SHADOWS or len(made) != len(names):
-            raise FormatError("the search index is damaged: its tables are not those of one", source=self.name)
+            raise FormatError(
+                "the search index is damaged: its tables are not those of one", source=self.name
+            )
 
     def _is_late(self) -> bool:
         return time.monotonic() > self._deadline
@@ -255,12 +280,12 @@ class SearchFile(Closing):
         except sqlite3.OperationalError as error:
             if "interrupted" in str(error):
                 raise SourceTimeoutError(
-                    f"the search took longer than {self._max_time:g} s; search for rarer words, or for longer "
+                    f"the search took longer than {self._max_time:g} s; search for rarer words, or longer "
                     "beginnings of words",
                     source=self.name,
                 ) from error
             if "no such module" in str(error):
-                raise UnsupportedError("SQLite was built without FTS5, which search indexes need") from error
+                raise UnsupportedError("SQLite has no FTS5, which search indexes need") from error
             raise FormatError(f"the search index is damaged: {error}", source=self.name) from error
         except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
             raise FormatError(f"the search index is damaged: {error}", source=self.name) from error
@@ -284,9 +309,8 @@ def _which(conditions: Conditions) -> tuple[str, list[object]]:
         terms.append("capture.mime IN (SELECT id FROM mime WHERE has_type(name, ?))")
         values.append("\n".join(patterns))
     for hosts in conditions.hosts:
-        terms.append(
-            f"capture.host IN (SELECT id FROM host WHERE {' OR '.join(['(key >= ? AND key < ?)'] * len(hosts))})"
-        )
+        ranges = " OR ".join(["(key >= ? AND key < ?)"] * len(hosts))
+        terms.append(f"capture.host IN (SELECT id FROM host WHERE {ranges})")
         for host in hosts:
             key = host_key(host.lower())
             # All keys that begin so are before the one that ends with the next character.

@@ -48,19 +48,40 @@ SCHEMA: Final = (
     "CREATE TABLE page (id INTEGER PRIMARY KEY, hash INTEGER NOT NULL, title TEXT)",
     "CREATE TABLE mime (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
     "CREATE TABLE host (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE)",
-    "CREATE TABLE capture (page INTEGER, file INTEGER NOT NULL, offset INTEGER NOT NULL, length INTEGER, "
-    "date INTEGER, kind INTEGER NOT NULL, mime INTEGER, host INTEGER NOT NULL, digest INTEGER, uri TEXT NOT NULL)",
+    (
+        "CREATE TABLE capture (page INTEGER, file INTEGER NOT NULL, offset INTEGER NOT NULL, length INTEGER, "
+        "date INTEGER, kind INTEGER NOT NULL, mime INTEGER, host INTEGER NOT NULL, digest INTEGER, "
+        "uri TEXT NOT NULL)"
+    ),
     "CREATE TABLE dead (page INTEGER PRIMARY KEY)",
     "CREATE INDEX page_hash ON page (hash)",
     "CREATE INDEX capture_page ON capture (page, date)",
     "CREATE INDEX capture_file ON capture (file)",
     "CREATE INDEX capture_digest ON capture (digest)",
-    "CREATE VIRTUAL TABLE words USING fts5(word, content='', columnsize=0, detail=none, "
-    f"tokenize=\"ascii tokenchars '{IN_TITLE}{OFTEN}'\")",
+    (
+        "CREATE VIRTUAL TABLE words USING fts5(word, content='', columnsize=0, detail=none, "
+        f"tokenize=\"ascii tokenchars '{IN_TITLE}{OFTEN}'\")"
+    ),
 )
+NAMED: Final = {
+    "mime": ("INSERT OR IGNORE INTO mime (name) VALUES (?)", "SELECT id FROM mime WHERE name = ?"),
+    "host": ("INSERT OR IGNORE INTO host (key) VALUES (?)", "SELECT id FROM host WHERE key = ?"),
+}
 KINDS: Final = ("response", "resource", "conversion", "revisit")
 """Types of records, each stored as its number."""
 REVISIT: Final = KINDS.index("revisit")
+FINISHING: Final = (
+    (
+        "UPDATE capture SET page = (SELECT it.page FROM capture AS it WHERE it.digest = capture.digest AND "  # noqa: S608
+        f"it.kind != {REVISIT} LIMIT 1) WHERE kind = {REVISIT}"
+    ),
+    # FTS5 cannot remove a page without its text.
+    "DELETE FROM dead",
+    (
+        "INSERT INTO dead SELECT id FROM page WHERE id NOT IN "
+        "(SELECT page FROM capture WHERE page IS NOT NULL)"
+    ),
+)
 MIN_OFTEN: Final = 3
 """How many times a word that is marked is on the page."""
 MAX_TITLE: Final = 200
@@ -136,42 +157,38 @@ class Builder(Closing):
 
     def version_of(self, path: str) -> str | None:
         """Return which version of a file is in the index; None if it is not, or unknown."""
-        found = self._one("SELECT version FROM file WHERE path = ?", path)
-        return str(found[0]) if found is not None and found[0] is not None else None
+        with self._writing():
+            row = self._database.execute("SELECT version FROM file WHERE path = ?", (path,)).fetchone()
+        return row[0] if row is not None and isinstance(row[0], str) else None
 
     def begin_file(self, path: str, version: str | None) -> int:
         """Make room for the captures of a file, and remove what the index has of an earlier version."""
         with self._writing():
-            found = self._one("SELECT id FROM file WHERE path = ?", path)
+            found = self._number("SELECT id FROM file WHERE path = ?", path)
             if found is None:
-                cursor = self._database.execute("INSERT INTO file (path, version) VALUES (?, ?)", (path, version))
+                cursor = self._database.execute(
+                    "INSERT INTO file (path, version) VALUES (?, ?)", (path, version)
+                )
                 return cursor.lastrowid or 0
-            self._database.execute("DELETE FROM capture WHERE file = ?", found)
-            self._database.execute("UPDATE file SET version = ? WHERE id = ?", (version, *found))
-            return int(found[0])
+            self._database.execute("DELETE FROM capture WHERE file = ?", (found,))
+            self._database.execute("UPDATE file SET version = ? WHERE id = ?", (version, found))
+            return found
 
     def add(self, file: int, captured: Captured, page: Page | int | None) -> None:
         """Add a capture, with its page, or the key of one that was added before; None for a revisit."""
         with self._writing():
             number = self._page(page) if page is not None else None
-            mime = self._id("mime", "name", captured.mime) if captured.mime is not None else None
-            host = self._id("host", "key", host_key(host_of(captured.uri)))
+            mime = self._id("mime", captured.mime) if captured.mime is not None else None
+            host = self._id("host", host_key(host_of(captured.uri)))
             offset, length, date, kind, _, digest, uri = captured
             values = (number, file, offset, length, date, KINDS.index(kind), mime, host, digest, uri)
             self._database.execute("INSERT INTO capture VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
 
     def finish(self, path: str) -> tuple[int, int]:
-        """Write the finished index to a new file, and return the numbers of its pages and of their captures."""
+        """Write the finished index to a new file; return the numbers of its pages and of their captures."""
         with self._writing():
-            self._database.execute(
-                "UPDATE capture SET page = (SELECT it.page FROM capture AS it WHERE it.digest = capture.digest "
-                f"AND it.kind != {REVISIT} LIMIT 1) WHERE kind = {REVISIT}"
-            )
-            # FTS5 cannot remove a page without its text.
-            self._database.execute("DELETE FROM dead")
-            self._database.execute(
-                "INSERT INTO dead SELECT id FROM page WHERE id NOT IN (SELECT page FROM capture WHERE page IS NOT NULL)"
-            )
+            for statement in FINISHING:
+                self._database.execute(statement)
             self._database.execute("COMMIT")
             pages, captures = self._count("SELECT count(DISTINCT page), count(page) FROM capture")
             if self._new * OPTIMIZED >= pages:
@@ -182,9 +199,9 @@ class Builder(Closing):
 
     def _page(self, page: Page | int) -> int:
         key = page if isinstance(page, int) else page.key
-        found = self._one("SELECT id FROM page WHERE hash = ?", key)
+        found = self._number("SELECT id FROM page WHERE hash = ?", key)
         if found is not None:
-            return int(found[0])
+            return found
         assert isinstance(page, Page)
         cursor = self._database.execute("INSERT INTO page (hash, title) VALUES (?, ?)", (key, page.title))
         number = cursor.lastrowid or 0
@@ -192,17 +209,18 @@ class Builder(Closing):
         self._new += 1
         return number
 
-    def _id(self, table: str, column: str, text: str) -> int:
+    def _id(self, table: str, text: str) -> int:
+        """Return the number of a media type or a host."""
         known = self._ids.get((table, text))
         if known is None:
-            self._database.execute(f"INSERT OR IGNORE INTO {table} ({column}) VALUES (?)", (text,))
-            found = self._one(f"SELECT id FROM {table} WHERE {column} = ?", text)
-            known = self._ids[table, text] = int(found[0]) if found is not None else 0
+            add, find = NAMED[table]
+            self._database.execute(add, (text,))
+            known = self._ids[table, text] = self._number(find, text) or 0
         return known
 
-    def _one(self, statement: str, *values: object) -> tuple[int | str | None, ...] | None:
-        row: tuple[int | str | None, ...] | None = self._database.execute(statement, values).fetchone()
-        return row
+    def _number(self, statement: str, *values: object) -> int | None:
+        row = self._database.execute(statement, values).fetchone()
+        return row[0] if row is not None and isinstance(row[0], int) else None
 
     def _count(self, statement: str) -> tuple[int, int]:
         row: tuple[int, int] = self._database.execute(statement).fetchone()

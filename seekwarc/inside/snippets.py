@@ -67,7 +67,9 @@ def snippet_of(text: str, query: TextQuery, size: int = SNIPPET_SIZE) -> Snippet
         return _cut(text, 0, size, ())
 
     def worth(first: _Place) -> tuple[int, int]:
-        seen = [it.number for it in places if first.start <= it.start and it.stop <= first.start + size - LEAD]
+        seen = [
+            it.number for it in places if first.start <= it.start and it.stop <= first.start + size - LEAD
+        ]
         return len(set(seen)), len(seen)
 
     best = max(places, key=worth)
@@ -122,6 +124,8 @@ def _cut(text: str, begin: int, end: int, marks: tuple[tuple[int, int], ...]) ->
     before, after = ("… " if begin else ""), (" …" if end < len(text) else "")
     shift = len(before) - begin
     shown = tuple(
-        (max(start, begin) + shift, min(stop, end) + shift) for start, stop in marks if start < end and stop > begin
+        (max(start, begin) + shift, min(stop, end) + shift)
+        for start, stop in marks
+        if start < end and stop > begin
     )
     return Snippet(before + re.sub(r"\s", " ", text[begin:end]) + after, shown)

@@ -33,7 +33,7 @@ def words_of(text: str) -> list[str]:
     """Return the words of a text, in order.
 
     Example:
-        >>> words_of("Crème brûlée, 2 × 图书馆")
+        >>> words_of("Crème brûlée, 2 图书馆")
         ['creme', 'brulee', '2', '图书', '书馆', '馆']
     """
     if text.isascii():

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, Self, TypedDict
 
-from seekwarc.format.conditions import checked_status, checked_type, date_bound, matches_pattern, size_argument
+from seekwarc.format.conditions import (
+    checked_status,
+    checked_type,
+    date_bound,
+    matches_pattern,
+    size_argument,
+)
 from seekwarc.options import shown
 
 if TYPE_CHECKING:
