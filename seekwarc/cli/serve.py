@@ -62,8 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files",
         metavar="FILE|FOLDER|URL|INDEX",
         nargs="+",
-        help=".warc.zst, .warc.gz or .warc, a folder of them, a .cdxj for the files that it names, or a .fts, "
-        "to search them",
+        help=".warc.zst, .warc.gz or .warc, a folder of them, a .cdxj for the files that it names, or a "
+        ".fts to search them",
     )
     parser.add_argument(
         "--host", default=DEFAULT_HOST, metavar="ADDRESS", help="address to listen on (default: 127.0.0.1)"

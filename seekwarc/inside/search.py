@@ -34,6 +34,7 @@ __all__ = ["MAX_FOUND", "MAX_TIME", "Capture", "Conditions", "Found", "Order", "
 
 MAX_FOUND: Final = 10_000
 """Pages that a search returns."""
+LIMIT: Final = MAX_FOUND + 1
 MAX_TIME: Final = 10.0
 """Seconds that a search may take."""
 MAX_RANKED: Final = 8
@@ -139,52 +140,57 @@ class SearchFile(Closing):
             order: The best first, or those that were captured last.
         """
         which, values = _which(conditions)
-        expression = query.expression
-        ranked: str
-        given: list[object]
-        if expression is None:
-            ranked, given, order = "SELECT id, 0.0 AS worth FROM page", [], "date"
-        elif order == "date":
-            ranked, given = "SELECT rowid AS id, 0.0 AS worth FROM words WHERE words MATCH ?", [expression]
-        else:
-            ranked, given = self._ranked(query, expression)
         has_capture = "id NOT IN (SELECT page FROM dead)"
         if conditions != Conditions():
             has_capture = f"EXISTS (SELECT 1 FROM capture WHERE page = id AND {which})"
-        newest = f"(SELECT max(date) FROM capture WHERE page = id AND {which})"
-        by = "worth" if order == "rank" else newest
-        rows = self._rows(
-            f"SELECT id FROM ({ranked}) WHERE {has_capture} ORDER BY {by} DESC, id LIMIT {MAX_FOUND + 1}",
-            *(*given, *values, *(values if order == "date" else ())),
+        expression = query.expression
+        matching = (
+            "SELECT rowid AS id FROM words WHERE words MATCH ?" if expression else "SELECT id FROM page"
         )
-        return Found([row[0] for row in rows[:MAX_FOUND]], len(rows) <= MAX_FOUND)
+        given = [expression] if expression else []
+        if order == "date" or not expression:
+            newest = f"(SELECT max(date) FROM capture WHERE page = id AND {which})"
+            rows = self._rows(
+                f"SELECT id FROM ({matching}) WHERE {has_capture} ORDER BY {newest} DESC, id LIMIT {LIMIT}",
+                *(*given, *values, *values),
+            )
+            return _found([row[0] for row in rows])
+        ranked, weights = self._ranked(query, expression)
+        best = []
+        if ranked:
+            best = self._rows(
+                f"SELECT id FROM ({ranked}) WHERE {has_capture} "
+                f"GROUP BY id ORDER BY sum(w) DESC, id LIMIT {LIMIT}",
+                *(*weights, *values),
+            )
+        # The others are worth the same: no more of them are looked at than are returned.
+        rest = self._rows(f"SELECT id FROM ({matching}) WHERE {has_capture} LIMIT {LIMIT}", *given, *values)
+        return _found(list(dict.fromkeys(row[0] for row in (*best, *rest))))
 
     def _ranked(self, query: TextQuery, expression: str) -> tuple[str, list[object]]:
-        """Return a statement that finds pages with what they are worth, and its values.
+        """Return a statement that finds pages that are worth more than others, and its values.
 
         A page is worth more the more of the words it has, the rarer these are, and if they are in its title
-        or there several times. That costs a row for each page that has a word, so what many pages have, and
-        what says little of them, is left out.
+        or there several times. That costs a row for each page, so what many pages have is left out.
         """
         words = dict.fromkeys(it.words[-1] for it in query.wanted if not it.is_prefix)
-        parts = ["SELECT rowid AS id, 0.0 AS w FROM words WHERE words MATCH ?"]
-        values: list[object] = [expression]
+        parts: list[str] = []
+        values: list[object] = []
         pages = self._number(self._rows("SELECT count(*) FROM page")[0][0])
         for word in list(words)[:MAX_RANKED]:
             has = self._number(
                 self._rows("SELECT count(*) FROM words WHERE words MATCH ?", f'"{word}"')[0][0]
             )
             weight = log(1 + pages / (has + 1))
-            is_common = has * COMMON > pages
-            shares = {IN_TITLE: TITLE_WEIGHT, **({} if is_common else {OFTEN: 1.0})}
+            shares = {IN_TITLE: TITLE_WEIGHT} if has * 2 <= pages else {}
+            if has * COMMON <= pages:
+                shares[OFTEN] = 1.0
             if word not in query.required:
                 shares[""] = 1.0
             for mark, share in shares.items():
-                parts.append("SELECT rowid, ? FROM words WHERE words MATCH ?")
+                parts.append("SELECT rowid AS id, ? AS w FROM words WHERE words MATCH ?")
                 values += [weight * share, f'({expression}) AND "{mark}{word}"']
-        if len(parts) == 1:
-            return parts[0].replace(" AS w", " AS worth"), values
-        return f"SELECT id, sum(w) AS worth FROM ({' UNION ALL '.join(parts)}) GROUP BY id", values
+        return " UNION ALL ".join(parts), values
 
     def page(self, number: int) -> tuple[int, str | None]:
         """Return what tells the text of a page from others (see `text_key`), and its title."""
@@ -289,6 +295,10 @@ class SearchFile(Closing):
             raise FormatError(f"the search index is damaged: {error}", source=self.name) from error
         except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
             raise FormatError(f"the search index is damaged: {error}", source=self.name) from error
+
+
+def _found(pages: list[int]) -> Found:
+    return Found(pages[:MAX_FOUND], len(pages) <= MAX_FOUND)
 
 
 def is_search_head(head: bytes) -> bool:
