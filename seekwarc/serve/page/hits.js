@@ -31,8 +31,8 @@ export class HitList {
     this.query = asked;
     this.generation += 1;
     if (!query.q) {
-      this.box.replaceChildren();
-      this.say("Words of a page, “in this order”, begin*, -without, title:word, site:example.org, type:pdf");
+      this.say("");
+      this.box.replaceChildren(el("li", { class: "hint" }, "Words of a page, \"in this order\", begin*, this OR that, -without, title:word, site:example.org, type:pdf"));
       return;
     }
     this.say("Searching …");
