@@ -22,7 +22,6 @@ from seekwarc.format.seektable import TableChoice, TableTrust
 from seekwarc.format.values import MediaType
 from seekwarc.format.warc_fields import DefinedFields
 from seekwarc.frames.run import ReadPlan
-from seekwarc.inside.limits import MAX_SIZE, MAX_TEXT
 from seekwarc.read.extent import Extent
 from seekwarc.read.options import ReaderOptions
 from seekwarc.read.reader import Reader
@@ -376,7 +375,7 @@ class AsyncExtent(InThreads):
         return await self._threads.run(lambda: self._find().read(n, decoded=decoded))
 
     async def text(
-        self, *, main: bool = False, max_size: int = MAX_SIZE, max_text: int = MAX_TEXT
+        self, *, main: bool = False, max_size: int | None = None, max_text: int | None = None
     ) -> PageText | None:
         """Return the text of a page; see `Extent.text`."""
         return await self._threads.run(

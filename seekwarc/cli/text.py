@@ -38,8 +38,8 @@ from seekwarc.cli.sizes import SIZE
 from seekwarc.cli.targets import absolute, existing_option, input_target, output_target
 from seekwarc.errors import NotFoundError
 from seekwarc.format.words import counted
-from seekwarc.inside.limits import MAX_SIZE, MAX_TEXT
 from seekwarc.inside.parsing import resiliparse_needed
+from seekwarc.inside.text import MAX_SIZE, MAX_TEXT
 from seekwarc.read.selection import Selection
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.page_files import PageForm, form_of

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_SECONDS", "Parsed", "language_of", "parse_html", "parse_pdf", "resiliparse_needed"]
 
 MAX_SECONDS: Final = 20
-"""Seconds after which the process that parses ends itself. A PDF has half of that, and then no more pages are
-begun."""
+"""Seconds after which the process that parses ends itself. A PDF has half of that for its pages."""
 MAX_PAGES: Final = 5000
 MIN_DETECTED: Final = 200
 """Characters that must be there to detect their language."""
@@ -81,6 +80,11 @@ def parse_pdf(data: bytes, *, max_text: int) -> Parsed:
     except Exception as error:
         # pypdf has errors of its own, and raises nearly all of Python's, too.
         raise FormatError(f"the PDF cannot be read: {type(error).__name__}: {error}") from error
+
+    def in_time(*_: object) -> None:
+        if time.monotonic() > deadline:
+            raise TimeoutError
+
     texts: list[str] = []
     left, is_whole = max_text, count <= MAX_PAGES
     for number in range(min(count, MAX_PAGES)):
@@ -88,7 +92,7 @@ def parse_pdf(data: bytes, *, max_text: int) -> Parsed:
             is_whole = False
             break
         try:
-            text = reader.pages[number].extract_text().strip()
+            text = reader.pages[number].extract_text(visitor_operand_before=in_time).strip()
         except Exception:  # noqa: BLE001 - see above; the other pages may be fine
             is_whole = False
             continue

@@ -11,13 +11,19 @@ import re
 from dataclasses import dataclass
 from typing import BinaryIO, Final
 
+from seekwarc.errors import LimitError
 from seekwarc.format.values import MediaType
 from seekwarc.inside.decoding import decoded
-from seekwarc.inside.limits import MAX_SIZE, MAX_TEXT
 from seekwarc.inside.parsing import Parsed, language_of, parse_html, resiliparse_needed
 
 __all__ = ["MAX_SIZE", "MAX_TEXT", "PageText", "text_of"]
 
+MAX_SIZE: Final = 32 << 20
+"""Bytes of a file that are read."""
+MAX_TEXT: Final = 4 << 20
+"""Characters of a text."""
+MAX_HTML: Final = 8 << 20
+"""Bytes of HTML that are parsed: five seconds, and half a gigabyte."""
 MAX_HERE: Final = 64 << 10
 """Bytes of HTML that are parsed in this process. The time for the worst of them, elements that are opened and
 never closed, grows with the square of the size, or faster: it is a second for this one."""
@@ -88,7 +94,8 @@ def text_of(
             whether it is HTML or PDF.
         charset: Its encoding; by default as the media type says.
         main: Leave out menus, footers and the like, as far as they are recognized.
-        max_size: Bytes that are read. The text of a longer page is that of its beginning.
+        max_size: Bytes that are read. The text of a longer page is that of its beginning, as it is of HTML
+            of more than 8 MiB; a longer PDF is refused.
         max_text: Characters of the text, at most.
 
     Returns:
@@ -97,17 +104,20 @@ def text_of(
 
     Raises:
         FormatError: A PDF is damaged or encrypted.
-        LimitError: Parsing took too much time or memory.
+        LimitError: Parsing took too much time or memory, or a PDF has more than `max_size` bytes.
         UnsupportedError: resiliparse or pypdf is not installed (`pip install 'seekwarc[text]'`).
     """
-    head = _read(file, min(SNIFFED, max_size))
+    head = _read(file, SNIFFED)
     kind = _kind_of(head, media_type)
     if kind is None:
         return None
-    data = head + _read(file, max_size + 1 - len(head)) if len(head) == SNIFFED else head
-    is_cut = len(data) > max_size
+    limit = min(max_size, MAX_HTML) if kind == "html" else max_size
+    data = head + _read(file, limit + 1 - SNIFFED) if len(head) == SNIFFED else head
+    is_cut = len(data) > limit
+    if is_cut and kind == "pdf":
+        raise LimitError(f"the PDF has more than {limit} bytes, and its end is needed; raise `max_size`")
     if is_cut:
-        data = data[:max_size]
+        data = data[:limit]
     charset = charset or (media_type.get("charset") if media_type is not None else None)
     resiliparse_needed()
     if kind == "plain":

@@ -11,7 +11,6 @@ from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError, LimitError, RangeError, TruncatedError
 from seekwarc.format.values import MediaType, without_brackets
 from seekwarc.format.words import counted
-from seekwarc.inside.limits import MAX_SIZE, MAX_TEXT
 from seekwarc.options import integer
 from seekwarc.read.body import CUT_OFF
 
@@ -308,7 +307,7 @@ class Extent:
         return DecodedFile(ExtentFile(self), self.codings, truncated=self._truncated)
 
     def text(
-        self, *, main: bool = False, max_size: int = MAX_SIZE, max_text: int = MAX_TEXT
+        self, *, main: bool = False, max_size: int | None = None, max_text: int | None = None
     ) -> PageText | None:
         """Return the text of a page: HTML, PDF or plain text, with its content codings undone.
 
@@ -322,9 +321,9 @@ class Extent:
 
         Args:
             main: Leave out menus, footers and the like, as far as they are recognized.
-            max_size: Bytes that are read, content codings undone. The text of a longer page is that of its
-                beginning.
-            max_text: Characters of the text, at most.
+            max_size: Bytes that are read, content codings undone; 32 MiB by default. The text of a longer
+                page is that of its beginning.
+            max_text: Characters of the text, at most; 4 Mi by default.
 
         Returns:
             The text, with title and language; None if this is not HTML, PDF or plain text.
@@ -337,11 +336,15 @@ class Extent:
             ChecksumError: A frame is damaged.
             SourceError: The stored bytes are unavailable.
         """
-        from seekwarc.inside.text import text_of
+        from seekwarc.inside.text import MAX_SIZE, MAX_TEXT, text_of
 
         with self.open(decoded=True) as file:
             return text_of(
-                cast("BinaryIO", file), self.media_type, main=main, max_size=max_size, max_text=max_text
+                cast("BinaryIO", file),
+                self.media_type,
+                main=main,
+                max_size=max_size if max_size is not None else MAX_SIZE,
+                max_text=max_text if max_text is not None else MAX_TEXT,
             )
 
     def plan(self, start: SupportsIndex, stop: SupportsIndex) -> ReadPlan:
