@@ -60,7 +60,12 @@ def is_found(query: TextQuery, text: str, title: str | None) -> bool:
 
 
 def test_a_title_is_searched_by_itself_and_with_the_text() -> None:
-    for query, found in {"menu": True, "title:menu": True, "title:tea": False, 'title:"our menu"': True}.items():
+    for query, found in {
+        "menu": True,
+        "title:menu": True,
+        "title:tea": False,
+        'title:"our menu"': True,
+    }.items():
         parsed = TextQuery.parse(query)
         assert parsed.matches("Tea, hot.", "Our menu") == found
         assert is_found(parsed, "Tea, hot.", "Our menu") == found
@@ -102,7 +107,23 @@ def test_what_is_no_query_is_refused(query: str, why: str) -> None:
 
 
 PIECES = st.sampled_from(
-    ["tea", "図書館", "語", "e-mail", "ar*", "OR", "AND", "NOT", "-x", "(", ")", '"', '"a b"', "title:tea", "site:a.org"]
+    [
+        "tea",
+        "図書館",
+        "語",
+        "e-mail",
+        "ar*",
+        "OR",
+        "AND",
+        "NOT",
+        "-x",
+        "(",
+        ")",
+        '"',
+        '"a b"',
+        "title:tea",
+        "site:a.org",
+    ]
     + ["type:pdf", "NEAR(a b)", "word:", "{", "^a", "+a", "=a", "'", ";--", "\0", "*", ":", "a:b"]
 )
 

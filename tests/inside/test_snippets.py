@@ -28,7 +28,10 @@ def test_a_snippet_shows_all_words_together_if_it_can() -> None:
 
 
 def test_phrases_and_beginnings_are_marked_as_a_whole() -> None:
-    assert marked("Grey Earl; Earl Grey; Lady Grey", '"earl grey" OR "lady grey"') == ["Earl Grey", "Lady Grey"]
+    assert marked("Grey Earl; Earl Grey; Lady Grey", '"earl grey" OR "lady grey"') == [
+        "Earl Grey",
+        "Lady Grey",
+    ]
     assert marked("many archives and ARCHÉ", "arch*") == ["archives", "ARCHÉ"]
     assert marked("これは図書館です", "図書館") == ["図書館"]
 
