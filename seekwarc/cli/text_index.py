@@ -11,7 +11,7 @@ from seekwarc.cli.arguments import add_flag
 from seekwarc.cli.batch import Printer, run_batch
 from seekwarc.cli.options import limit_options
 from seekwarc.cli.printing import picked, report, say
-from seekwarc.errors import SeekWarcError
+from seekwarc.errors import SeekWarcError, SourceError
 from seekwarc.format.words import counted
 from seekwarc.inside.parsing import resiliparse_needed
 from seekwarc.storage.expand import expand
@@ -49,7 +49,7 @@ def make_text_index(options: argparse.Namespace) -> int:
         refuse_same_file(source, options.output)
     with IndexUpdate(options.output, rebuild=options.force) as update:
         done = update.done
-        versions = {source: version_of(source) for source in sources}
+        versions = {source: _version(source) for source in sources}
         jobs = [Job(it) for it in sources if not update.has(it, versions[it])]
         done.unchanged = len(sources) - len(jobs)
         queue = _Queue(update, [*jobs], versions)
@@ -66,6 +66,14 @@ def make_text_index(options: argparse.Namespace) -> int:
     if not options.json:
         report(f"{update.name}: {_text(done)}", target="")
     return status
+
+
+def _version(source: str) -> str | None:
+    try:
+        return version_of(source)
+    except SourceError:
+        # The work on it fails, and says why.
+        return None
 
 
 class _Queue:
