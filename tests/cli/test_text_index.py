@@ -19,9 +19,7 @@ def write(path, words: str, count: int = 3):
     with seekwarc.open(path, "w", existing="overwrite") as out:
         for number in range(count):
             block = response(f"<title>Page {number}</title><p>{words} {number}".encode(), "text/html")
-            out.write_response(
-                f"http://example.org/{words.split()[0]}/{number}", block, date="2026-11-16T12:00:00Z"
-            )
+            out.write_response(f"http://example.org/{words[:3]}/{number}", block, date="2026-11-16T12:00:00Z")
     return path
 
 
@@ -106,9 +104,8 @@ def test_a_full_disk_leaves_the_old_index(command, tmp_path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_signal_leaves_the_old_index(command, start, tmp_path, number, status, jobs) -> None:
+@pytest.mark.parametrize(("number", "jobs"), [(signal.SIGINT, 1), (signal.SIGTERM, 1), (signal.SIGINT, 2)])
+def test_a_signal_leaves_the_old_index(command, start, tmp_path, number, jobs) -> None:
     index = tmp_path / "a.fts"
     command("index", "--text", write(tmp_path / "one.warc.zst", "tea"), "-o", index)
     before = index.read_bytes()
@@ -119,7 +116,7 @@ def test_a_signal_leaves_the_old_index(command, start, tmp_path, number, status,
     process.send_signal(number)
     _, err = process.communicate(timeout=60)
     assert_well_behaved(process.returncode, err)
-    assert process.returncode == status
+    assert process.returncode == 128 + number
     assert index.read_bytes() == before
     assert set(os.listdir(tmp_path)) == {"a.fts", "one.warc.zst", "large0.warc.zst", "large1.warc.zst"}
 
