@@ -23,8 +23,8 @@ def folder(tmp_path_factory):
             uri, date = f"http://example.org/tea/{number}", f"2026-11-{number % 28 + 1:02}T12:00:00Z"
             out.write_response(uri, response(page.encode(), "text/html"), date=date)
         hostile = (
-            "<title>&lt;img src=x onerror=owned=1&gt;</title><p>&lt;script&gt;owned=1&lt;/script&gt; \U0001f375 "
-            "kettle &lt;mark onclick=owned=1&gt; kettle"
+            "<title>&lt;img src=x onerror=owned=1&gt;</title><p>&lt;script&gt;owned=1&lt;/script&gt; "
+            "\U0001f375 kettle &lt;mark onclick=owned=1&gt; kettle"
         )
         out.write_response(
             "http://example.org/?<script>owned=1</script>".replace("<", "%3C").replace(">", "%3E"),
