@@ -21,7 +21,7 @@ MAX_SECONDS: Final = 20
 MAX_PAGES: Final = 5000
 MIN_DETECTED: Final = 200
 """Characters that must be there to detect their language."""
-MAX_DETECTED: Final = 2000
+MAX_DETECTED: Final = 1000
 """Characters that are looked at for that."""
 MAX_RANK: Final = 1200
 """Distance from the profile of a language, more than which resiliparse calls a false result."""
@@ -52,8 +52,10 @@ def parse_html(data: bytes, *, charset: str | None, main: bool, max_text: int, i
     from resiliparse.extract.html2text import extract_plain_text
     from resiliparse.parse.html import HTMLTree
 
-    tree = HTMLTree.parse(decoded(data, charset, is_html=True, is_cut=is_cut))
-    root = tree.document.document_element if tree.document is not None else None
+    characters = decoded(data, charset, is_html=True, is_cut=is_cut)
+    tree = HTMLTree.parse(characters)
+    # An element as an object takes as long as many of them to be parsed.
+    root = tree.document.document_element if "lang" in characters and tree.document is not None else None
     stated = _language(root.getattr("lang")) if root is not None else None
     # Before the extraction, which changes the tree.
     title = tree.title
@@ -63,23 +65,8 @@ def parse_html(data: bytes, *, charset: str | None, main: bool, max_text: int, i
 
 def parse_pdf(data: bytes, *, max_text: int) -> Parsed:
     """Return the text of a PDF: of all pages that can be read."""
-    try:
-        pypdf: Any = import_module("pypdf")
-    except ImportError as error:
-        raise _missing("pypdf") from error
     deadline = time.monotonic() + MAX_SECONDS / 2
-    try:
-        reader = pypdf.PdfReader(io.BytesIO(data), strict=False)
-        if reader.is_encrypted and not reader.decrypt(""):
-            raise UnsupportedError("the PDF is encrypted")
-        count = len(reader.pages)
-    except UnsupportedError:
-        raise
-    except MemoryError as error:
-        raise LimitError("the PDF takes too much memory") from error
-    except Exception as error:
-        # pypdf has errors of its own, and raises nearly all of Python's, too.
-        raise FormatError(f"the PDF cannot be read: {type(error).__name__}: {error}") from error
+    reader, count = _opened(data)
 
     def in_time(*_: object) -> None:
         if time.monotonic() > deadline:
@@ -93,7 +80,7 @@ def parse_pdf(data: bytes, *, max_text: int) -> Parsed:
             break
         try:
             text = reader.pages[number].extract_text(visitor_operand_before=in_time).strip()
-        except Exception:  # noqa: BLE001 - see above; the other pages may be fine
+        except Exception:  # noqa: BLE001 - see `_opened`; the other pages may be fine
             is_whole = False
             continue
         is_whole = is_whole and len(text) <= left
@@ -104,12 +91,32 @@ def parse_pdf(data: bytes, *, max_text: int) -> Parsed:
     return Parsed(text, title, lang or language_of(text), is_whole)
 
 
+def _opened(data: bytes) -> tuple[PdfReader, int]:
+    """Open a PDF; return it and the number of its pages."""
+    try:
+        pypdf: Any = import_module("pypdf")
+    except ImportError as error:
+        raise _missing("pypdf") from error
+    try:
+        reader = pypdf.PdfReader(io.BytesIO(data), strict=False)
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise UnsupportedError("the PDF is encrypted")
+        return reader, len(reader.pages)
+    except UnsupportedError:
+        raise
+    except MemoryError as error:
+        raise LimitError("the PDF takes too much memory") from error
+    except Exception as error:
+        # pypdf has errors of its own, and raises nearly all of Python's, too.
+        raise FormatError(f"the PDF cannot be read: {type(error).__name__}: {error}") from error
+
+
 def _of_catalog(reader: PdfReader) -> tuple[str | None, str | None]:
     title = lang = None
     try:
         title = reader.metadata.title if reader.metadata is not None else None
         lang = _language(str(reader.root_object.get("/Lang") or ""))
-    except Exception:  # noqa: BLE001 - as above
+    except Exception:  # noqa: BLE001 - see `_opened`
         return None, None
     return str(title)[:MAX_PDF_TITLE] if title else None, lang
 

@@ -16,7 +16,7 @@ from seekwarc.format.values import MediaType
 from seekwarc.inside.decoding import decoded
 from seekwarc.inside.parsing import Parsed, language_of, parse_html, resiliparse_needed
 
-__all__ = ["MAX_SIZE", "MAX_TEXT", "PageText", "text_of"]
+__all__ = ["MAX_SIZE", "MAX_TEXT", "PageText", "may_have_text", "text_of"]
 
 MAX_SIZE: Final = 32 << 20
 """Bytes of a file that are read."""
@@ -45,8 +45,9 @@ _PAGE = re.compile(
     rb"\s*+(?:<\?xml[^>]*+>\s*+)?(?:<!--(?:[^-]++|-(?!->))*+-->\s*+)*+<(?:!doctype\s++html|html|head|body)[\s>]",
     re.IGNORECASE,
 )
-_CONTROLS = re.compile(r"[\0-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _BINARY = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f]")
+CONTROLS: Final = bytes({*range(32), 127} - {*b"\t\n"})
+"""Control characters that no text has."""
 _WIDE_BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -107,12 +108,15 @@ def text_of(
         LimitError: Parsing took too much time or memory, or a PDF has more than `max_size` bytes.
         UnsupportedError: resiliparse or pypdf is not installed (`pip install 'seekwarc[text]'`).
     """
-    head = _read(file, SNIFFED)
-    kind = _kind_of(head, media_type)
+    if not may_have_text(media_type):
+        return None
+    first = min(max(max_size + 1, SNIFFED), MAX_HERE)
+    begin = _read(file, first)
+    kind = _kind_of(begin[:SNIFFED], media_type)
     if kind is None:
         return None
     limit = min(max_size, MAX_HTML) if kind == "html" else max_size
-    data = head + _read(file, limit + 1 - SNIFFED) if len(head) == SNIFFED else head
+    data = begin + _read(file, limit + 1 - first) if len(begin) == first else begin
     is_cut = len(data) > limit
     if is_cut and kind == "pdf":
         raise LimitError(f"the PDF has more than {limit} bytes, and its end is needed; raise `max_size`")
@@ -147,6 +151,13 @@ def _read(file: BinaryIO, size: int) -> bytes:
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
+def may_have_text(media_type: MediaType | None) -> bool:
+    """Return False of a type whose files are not read to find out: images, scripts, style sheets."""
+    essence = media_type.essence if media_type is not None else ""
+    is_prose = essence.startswith("text/") and essence not in NOT_PROSE
+    return is_prose or essence in HTML or essence in PDF or essence in XML or essence in UNKNOWN
+
+
 def _kind_of(head: bytes, media_type: MediaType | None) -> str | None:
     essence = media_type.essence if media_type is not None else ""
     if essence in UNKNOWN or essence in PDF or essence in HTML or essence == "text/plain":
@@ -157,9 +168,7 @@ def _kind_of(head: bytes, media_type: MediaType | None) -> str | None:
         return "plain" if essence == "text/plain" and _is_text(head, media_type) else None
     if essence in XML:
         return "html" if _is_page(head) else None
-    if essence.startswith("text/") and essence not in NOT_PROSE and _is_text(head, media_type):
-        return "plain"
-    return None
+    return "plain" if _is_text(head, media_type) else None
 
 
 def _is_page(head: bytes) -> bool:
@@ -177,9 +186,11 @@ def _is_text(head: bytes, media_type: MediaType | None) -> bool:
 def _clean(text: str) -> str:
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    text = _CONTROLS.sub("", text)
     try:
-        text.encode()
+        data = text.encode()
     except UnicodeEncodeError:
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
+        data = text.encode()
+    # A tenth of the time of a regular expression.
+    kept = data.translate(None, CONTROLS)
+    return text if len(kept) == len(data) else kept.decode()

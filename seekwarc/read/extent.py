@@ -336,12 +336,19 @@ class Extent:
             ChecksumError: A frame is damaged.
             SourceError: The stored bytes are unavailable.
         """
-        from seekwarc.inside.text import MAX_SIZE, MAX_TEXT, text_of
+        from seekwarc.inside.text import MAX_SIZE, MAX_TEXT, may_have_text, text_of
 
-        with self.open(decoded=True) as file:
+        media_type = self.media_type
+        if not may_have_text(media_type):
+            return None
+        size = self.known_size
+        is_short = size is not None and size <= self._short_read and not self.codings
+        # One read, where a file would take three.
+        file = io.BytesIO(self.pread(0, SHORT_READ)) if is_short else self.open(decoded=True)
+        with file:
             return text_of(
                 cast("BinaryIO", file),
-                self.media_type,
+                media_type,
                 main=main,
                 max_size=max_size if max_size is not None else MAX_SIZE,
                 max_text=max_text if max_text is not None else MAX_TEXT,

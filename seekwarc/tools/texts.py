@@ -23,7 +23,7 @@ from seekwarc.inside.text import MAX_SIZE, MAX_TEXT, PageText
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
-from seekwarc.read.selection import Conditions, Selection
+from seekwarc.read.selection import Conditions, Selection, http_media_type
 from seekwarc.scale.split import Split
 from seekwarc.storage.expand import expand
 from seekwarc.storage.opening import open_source
@@ -148,10 +148,9 @@ class _Pages:
         try:
             if not self._wanted.has(record):
                 return None
-            digest = record.payload_digest
-            if digest is None and record.type in PAYLOAD_IS_BLOCK:
-                digest = record.block_digest
-            stated = str(digest) if digest is not None else None
+            stated = record.header.get("WARC-Payload-Digest")
+            if stated is None and record.type in PAYLOAD_IS_BLOCK:
+                stated = record.header.get("WARC-Block-Digest")
             key = _key(stated) if stated is not None and self._wanted.dedupe else None
             if key is not None and key in self._seen:
                 self.done.duplicates += 1
@@ -164,34 +163,34 @@ class _Pages:
                 if key in self._seen:
                     self.done.duplicates += 1
                     return None
-            media = record.payload.media_type
-            return _Page(text, stated, media.essence if media is not None else None, key)
+            return _Page(text, stated, key)
         except FormatError as error:
             # Iteration shows whether the file can be read further.
             self._report(error.located(record.source, record.offset))
             return None
 
     def _line(self, record: Record, page: _Page) -> bytes:
-        uri, date = record.target_uri, record.header.get("WARC-Date")
         fields = {
-            "uri": readable(uri) if uri is not None else None,
-            "date": readable(date) if date is not None else None,
+            "uri": record.target_uri,
+            "date": record.header.get("WARC-Date"),
             "title": page.text.title,
             "lang": page.text.lang,
-            "mime": page.mime,
+            "mime": http_media_type(record),
             "payload_digest": page.digest,
-            "file": readable(self._filename),
+            "file": self._filename,
             "offset": record.offset,
             "whole": page.text.is_whole,
-            "text": page.text.text,
         }
-        return json.dumps(fields, ensure_ascii=False).encode() + b"\n"
+        # The module takes a third of a page's time for its text, in which nothing else has to be escaped.
+        text = page.text.text.encode().replace(b"\\", b"\\\\").replace(b'"', b'\\"')
+        text = text.replace(b"\n", b"\\n").replace(b"\t", b"\\t")
+        begin = readable(json.dumps(fields, ensure_ascii=False)[:-1])
+        return b'%b, "text": "%b"}\n' % (begin.encode(), text)
 
 
 class _Page(NamedTuple):
     text: PageText
     digest: str | None
-    mime: str | None
     key: bytes | None
     """Of pages with the same key only the first is written; None if all are."""
 

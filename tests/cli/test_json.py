@@ -39,6 +39,7 @@ WELL = {
     "dictionary extract": ("dictionary extract with.warc.zst -o new.dict", {"file", "target"}),
     "pack": ("pack things -o new.warc.zst", {"file", "target"}),
     "extract": ("extract a.warc.zst b.warc.gz -o new", {"file", "target"}),
+    "text": ("text pages.warc a.warc.zst -o new.jsonl", {"file", "target", "pages"}),
 }
 FAILING = {
     "convert": ("convert cut.warc.gz new.warc.zst", "truncated"),
@@ -59,6 +60,7 @@ FAILING = {
     "train": ("train missing.warc -o new.dict", "io"),
     "dictionary": ("dictionary info b.warc.gz", "format"),
     "extract": ("extract missing.warc -o new", "io"),
+    "text": ("text missing.warc -o new.jsonl", "io"),
     "pack": ("pack missing -o new.warc.zst", "io"),
 }
 
