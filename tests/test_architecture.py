@@ -82,6 +82,7 @@ NO_TESTS_OF_THEIR_OWN = {
     "seekwarc.format": "a docstring",
     "seekwarc.format.buffer": "a type",
     "seekwarc.format.header_fields": "tested by tests/format/test_warc.py and test_http.py",
+    "seekwarc.inside": "a docstring",
     "seekwarc.storage": "a docstring",
     "seekwarc.frames": "a docstring",
     "seekwarc.frames.stdlib_codec": "tested by tests/frames/test_codec.py",

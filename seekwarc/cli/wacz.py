@@ -50,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--to", choices=("gz", "none"), default="gz", help="create: compression of its WARC files"
     )
     parser.add_argument("--pages", metavar="LIST", help="create: the pages (default: HTML that has a title)")
+    add_flag(parser, "--text", text="create: list the text of each page too, for players to search in")
     add_flag(parser, "--strict", text="validate: warnings are failures too")
     add_json_argument(parser)
     add_limit_arguments(parser)
@@ -71,6 +72,7 @@ def run(options: argparse.Namespace) -> int:
             target,
             compression=options.to,
             pages=_pages(options.pages) if options.pages is not None else (),
+            text=options.text,
             existing=existing,
             on_warning=say,
             on_progress=watch,

@@ -8,7 +8,7 @@ from typing import Final
 __all__ = ["decoded"]
 
 MAX_REPLACED: Final = 5
-"""If more than one in so many bytes that are not ASCII is invalid in an encoding, it is another one."""
+"""An encoding is wrong if more than one in so many bytes that are not ASCII is invalid in it."""
 BOMS: Final = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),

@@ -16,7 +16,7 @@ from typing import Final
 __all__ = ["MAX_WORD", "is_ideographic", "places_of", "words_of"]
 
 MAX_WORD: Final = 64
-"""Characters of a word that count: what is longer is no word of any language, and would fill the index."""
+"""Characters of a word that count: a longer run of letters would fill the index, and is hardly a word."""
 KNOWN_CHARACTERS: Final = 1 << 14
 
 _ASCII = re.compile(rf"([a-z0-9]{{1,{MAX_WORD}}})[a-z0-9]*+")

@@ -52,9 +52,9 @@ class TextIndexing:
     """The result of making or updating a search index.
 
     Example:
-        >>> done = seekwarc.tools.index_text("crawl.warc.zst", "crawl.fts")
+        >>> done = seekwarc.tools.index_text("crawl.warc.zst", "new.fts")
         >>> done.pages, done.captures, done.files, done.unchanged
-        (1, 1, 1, 0)
+        (1, 2, 1, 0)
     """
 
     pages: int = 0

@@ -66,9 +66,9 @@ class Hit:
     """A page that was found, in the latest of its captures that match.
 
     Example:
-        >>> found = seekwarc.tools.search("crawl.fts", "archive").hits[0]
-        >>> found.uri, found.snippet.marked("[", "]")
-        ('http://example.org/', 'Hello, [archive].')
+        >>> hit = seekwarc.tools.search("crawl.fts", '"same every day"').hits[0]
+        >>> hit.uri, hit.date, hit.captures, hit.snippet.text[:19]
+        ('http://example.org/', '2026-11-17T06:00:00Z', 2, 'The same every day.')
     """
 
     uri: str
@@ -113,7 +113,7 @@ class Search:
     """The result of a search.
 
     Example:
-        >>> found = seekwarc.tools.search("crawl.fts", "archive")
+        >>> found = seekwarc.tools.search("crawl.fts", "every day")
         >>> found.total, found.is_total_exact
         (1, True)
     """
@@ -148,8 +148,8 @@ class SearchIndex(Closing):
 
     Example:
         >>> with seekwarc.tools.SearchIndex("crawl.fts") as index:
-        ...     [hit.title for hit in index.search("archive OR missing").hits]
-        [None]
+        ...     [hit.uri for hit in index.search("day OR night", until="2026-11-16").hits]
+        ['http://example.org/']
     """
 
     def __init__(
@@ -168,6 +168,7 @@ class SearchIndex(Closing):
 
     @override
     def close(self) -> None:
+        """Close the index, and the archives that were opened. Idempotent."""
         for reader in self._opened:
             reader.close()
         self._file.close()

@@ -123,6 +123,10 @@ class _Pages:
                 if page is None or is_damaged:
                     continue
                 if page.key is not None:
+                    # The one before it was not written yet when this one was read.
+                    if page.key in self._seen:
+                        self.done.duplicates += 1
+                        continue
                     self._seen.add(page.key)
                 self.done.pages += 1
                 self.done.characters += len(page.text.text)
@@ -160,9 +164,6 @@ class _Pages:
                 return None
             if self._wanted.dedupe and key is None:
                 key = _key(text.text)
-                if key in self._seen:
-                    self.done.duplicates += 1
-                    return None
             return _Page(text, stated, key)
         except FormatError as error:
             # Iteration shows whether the file can be read further.

@@ -15,6 +15,7 @@ from typing import IO, BinaryIO, Final, Unpack
 from seekwarc.compiling import override
 from seekwarc.errors import FormatError, UnsupportedError
 from seekwarc.frames.pieces import Compression
+from seekwarc.inside.parsing import resiliparse_needed
 from seekwarc.read.options import ReaderOptions, ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
@@ -36,6 +37,8 @@ HTML: Final = ("text/html", "application/xhtml+xml")
 TITLE_WITHIN: Final = 64 << 10
 """Bytes of a page that are searched for its title."""
 MAX_TITLE: Final = 1000
+MAX_PAGE_TEXT: Final = 64 << 10
+"""Characters of a page's text. Players load the list of pages as a whole."""
 OK: Final = 200
 _SUFFIX = re.compile(r"(\.(mega)?(warc|arc))?(\.(gz|zstd?))?$", re.IGNORECASE)
 _TITLE = re.compile(r"<title[^>]{0,200}>([^<]{0,10000})</title", re.IGNORECASE)
@@ -47,6 +50,7 @@ def create_wacz(
     *,
     compression: Compression = "gz",
     pages: Collection[str] = (),
+    text: bool = False,
     title: str | None = None,
     description: str | None = None,
     existing: Existing = "error",
@@ -71,10 +75,12 @@ def create_wacz(
         pages: URIs of the pages that `pages.jsonl` lists. Other pages are in `extraPages.jsonl` then. By
             default all pages are in `pages.jsonl`: responses of the status 200 that are HTML and have a
             title.
+        text: Give each page its text, for players to search in: up to 64 Ki characters.
         title: Title of the WACZ.
         description: What the WACZ has.
         existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
-        on_warning: Called with a message for each of `pages` that was not captured.
+        on_warning: Called with a message for each of `pages` that was not captured, and for each page whose
+            text cannot be read.
         on_progress: Wraps each source that is read, to report progress.
         processes: How many processes may convert parts of a large local file; see `index`.
         **limits: Limits of reading; see `Reader`.
@@ -84,6 +90,7 @@ def create_wacz(
         SourceError: A file cannot be read.
         TargetExistsError: The target exists.
         TargetError: The target cannot be written.
+        UnsupportedError: Text is wanted, and resiliparse is not installed (`pip install 'seekwarc[text]'`).
         ValueError: There are no files, two have the same name, or `compression` is "zst".
     """
     if compression not in ("gz", "none"):
@@ -96,7 +103,9 @@ def create_wacz(
             raise ValueError(f"{named[name]} and {source} would both become {name}: rename one")
     if not named:
         raise ValueError("sources is empty: there are no files")
-    made = Made(pages)
+    if text:
+        resiliparse_needed()
+    made = Made(pages, text=text, on_warning=on_warning)
     with committed(target, existing=existing) as output, ExitStack() as opened:
         folder = opened.enter_context(
             tempfile.TemporaryDirectory(".partial", ".wacz.", output.spool_directory)
@@ -162,11 +171,19 @@ def _copied(
 class Made:
     """Index and pages of a WACZ, in temporary files while it is written."""
 
-    def __init__(self, wanted: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        wanted: Collection[str] = (),
+        *,
+        text: bool = False,
+        on_warning: Callable[[str], object] = lambda _: None,
+    ) -> None:
         self.lines = 0
         self.counts = dict.fromkeys(PAGES, 0)
         self.found: set[str] = set()
         self._wanted = frozenset(wanted)
+        self._text = text
+        self._on_warning = on_warning
         self._lists: dict[str, IO[bytes]] = {}
 
     def open(self, folder: str, opened: ExitStack) -> None:
@@ -177,7 +194,7 @@ class Made:
     def add_page(self, name: str, page: dict[str, object]) -> None:
         """Add a page to one of the lists `PAGES`."""
         if not self.counts[name]:
-            self._lists[name].write(pages_header(name))
+            self._lists[name].write(pages_header(name, text=self._text))
         self._lists[name].write(json.dumps(page, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
         self.counts[name] += 1
 
@@ -208,7 +225,17 @@ class Made:
         page: dict[str, object] = {"url": record.target_uri, "ts": record.header.get("WARC-Date")}
         if title is not None:
             page["title"] = title
+        if self._text and (text := self._text_of(record)) is not None:
+            page["text"] = text
         self.add_page("pages" if is_wanted or not self._wanted else "extraPages", page)
+
+    def _text_of(self, page: Record) -> str | None:
+        try:
+            found = page.payload.text(max_text=MAX_PAGE_TEXT)
+        except FormatError as error:
+            self._on_warning(f"{error.located(page.source, page.offset)}; the page is listed without text")
+            return None
+        return found.text if found is not None else None
 
     def finish(self, file: WaczOutput, lines: Iterable[bytes], folder: str) -> None:
         """Write sorted lines as the index, and the pages."""
@@ -219,7 +246,7 @@ class Made:
         file.add_index(spool, self.lines, folder)
         for name in PAGES:
             if name == "pages" and not self.counts[name]:
-                self._lists[name].write(pages_header(name))
+                self._lists[name].write(pages_header(name, text=self._text))
             if name == "pages" or self.counts[name]:
                 file.add_file(f"pages/{name}.jsonl", self._lists[name])
 

@@ -163,6 +163,8 @@ def pieces_of(source: RangeSource) -> Iterator[bytes]:
         position += len(data)
 
 
-def pages_header(name: str) -> bytes:
-    """Return the first line of a list of pages."""
-    return json.dumps({"format": "json-pages-1.0", "id": name, "title": PAGES[name]}).encode() + b"\n"
+def pages_header(name: str, *, text: bool = False) -> bytes:
+    """Return the first line of a list of pages, which says whether they have text."""
+    has_text = {"hasText": True} if text else {}
+    head = {"format": "json-pages-1.0", "id": name, "title": PAGES[name], **has_text}
+    return json.dumps(head).encode() + b"\n"

@@ -158,7 +158,7 @@ def test_remote_archives_are_read_only_if_allowed(tmp_path) -> None:
         assert opened == ["http://127.0.0.1:9/a.warc.zst"]
 
 
-def test_a_date_beyond_all_calendars_is_none(tmp_path) -> None:
+def test_a_date_beyond_all_calendars_is_left_out(tmp_path) -> None:
     with Builder(str(tmp_path / "draft")) as builder:
         file = builder.begin_file("a", None)
         builder.add(file, captured("http://a.org/", 1 << 45), Page.of("tea", None))

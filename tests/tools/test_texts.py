@@ -197,7 +197,7 @@ def test_a_file_object_can_be_read(site, tmp_path) -> None:
 def test_nothing_is_left_under_the_name_of_a_file_that_failed(site, tmp_path) -> None:
     with pytest.raises(SourceError):
         tools.text([site, tmp_path / "missing.warc"], tmp_path / "new.jsonl")
-    with pytest.raises(ValueError, match="no HTTP status"):
+    with pytest.raises(ValueError, match="not an HTTP status"):
         tools.text(site, tmp_path / "new.jsonl", status="nonsense")
     with pytest.raises(TargetError):
         tools.text(site, site, existing="overwrite")

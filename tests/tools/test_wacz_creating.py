@@ -16,6 +16,8 @@ import pytest
 import seekwarc
 from seekwarc import tools
 from seekwarc.errors import FormatError, TargetExistsError, UnsupportedError
+from seekwarc.tools import wacz_creating
+from tests.support.pages import answer, crawl_of
 from tests.support.rangeserver import RangeServer
 from tests.support.waczs import FILM, FILM_BYTES, HOME, members, wacz, warc
 
@@ -169,3 +171,42 @@ def test_what_py_wacz_makes_is_read(files: Path) -> None:
 def test_a_wacz_of_another_tool_is_made_again(files: Path) -> None:
     (files / "old.wacz").write_bytes(wacz(members({"a.warc.zst": warc("a.warc.zst")})))
     assert tools.create_wacz("old.wacz", "x.wacz").lines == 3
+
+
+def test_pages_have_their_text_if_wanted(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tools.create_wacz(["a.warc.gz"], "x.wacz")
+    tools.create_wacz(["a.warc.gz"], "y.wacz", text=True)
+    lists = {}
+    for name in ("x.wacz", "y.wacz"):
+        with ZipFile(name) as made:
+            lists[name] = [json.loads(line) for line in made.read("pages/pages.jsonl").splitlines()]
+    assert [it.pop("hasText", None) for it in lists["y.wacz"]] == [True, None]
+    text = lists["y.wacz"][1].pop("text")
+    assert lists["x.wacz"] == lists["y.wacz"]
+    with seekwarc.open("a.warc.gz") as archive:
+        assert text == next(archive.records(type="response", uri=HOME)).payload.text().text
+    monkeypatch.setattr(wacz_creating, "MAX_PAGE_TEXT", 3)
+    tools.create_wacz(["a.warc.gz"], "z.wacz", text=True)
+    with ZipFile("z.wacz") as made:
+        assert json.loads(made.read("pages/pages.jsonl").splitlines()[1])["text"] == text[:3]
+    assert tools.validate_wacz("y.wacz").is_valid
+
+
+def test_a_page_whose_text_cannot_be_read_is_listed_without_it(tmp_path: Path) -> None:
+    page = answer(b"<title>Broken</title>", "text/html", "Content-Encoding: gzip")
+    crawl_of(
+        tmp_path / "a.warc.gz",
+        [page, answer(b"\x1f\x8b\x08" + b"\xff" * 90, "text/html", "Content-Encoding: gzip")],
+    )
+    told: list[str] = []
+    tools.create_wacz(
+        tmp_path / "a.warc.gz",
+        tmp_path / "x.wacz",
+        pages=["http://example.org/0", "http://example.org/1"],
+        text=True,
+        on_warning=told.append,
+    )
+    with ZipFile(tmp_path / "x.wacz") as made:
+        assert len(made.read("pages/pages.jsonl").splitlines()) == 3
+    assert len(told) == 1
+    assert told[0].endswith("; the page is listed without text")
