@@ -49,6 +49,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
             uri, PAGE, status=200, http_headers=HTML, date="2026-11-17T06:00:00Z", record_id="urn:x:4"
         )
     tools.index([folder / "crawl.warc.zst"], folder / "crawl.cdxj")
+    tools.index_text(folder / "crawl.warc.zst", folder / "crawl.fts")
     with seekwarc.open(folder / "large.warc.zst", "w", max_file_size=4 << 20) as out:
         out.write_resource("http://example.org/film.mp4", FILM * 2, "video/mp4", record_id="urn:x:5")
     with seekwarc.open(folder / "parts.warc.zst", "w") as out:

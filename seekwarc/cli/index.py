@@ -14,6 +14,10 @@ interruption.
 
 If OUT ends with .idx, it becomes a ZipNum cluster, whose blocks go into a file beside it, OUT.cdx.gz.
 
+With --text the index is one of the words of pages, for `seekwarc search`: HTML, PDF and plain text, of
+responses those with a status of 2xx. It has a quarter of the size of the texts, which are not in it. Where
+OUT exists, files that have not changed are skipped, and OUT is replaced when all of the others are done.
+
 With --sidecar no index is made, but for each .warc.gz, or .warc.zst with one frame a record, a file beside
 it, NAME.seek, with points at which its large records can be entered. All readers of this package find it, and
 read any range of a film in such a record at once. A file without large records gets none. If -o names a file
@@ -24,6 +28,7 @@ seekwarc index crawls/ -o crawls.cdxj --jobs 4
 seekwarc index crawls/ --parquet -o crawls.parquet
 seekwarc index crawls/ --to-dir indexes/ -o crawls.idx --jobs 4 --keep-going
 seekwarc index https://example.org/crawl.warc.zst > crawl.cdxj
+seekwarc index --text crawls/ -o crawls.fts
 seekwarc index --sidecar crawls/ --jobs 4
 seekwarc index --sidecar https://example.org/crawl.warc.gz --to-dir indexes/ -o indexes/crawl.cdxj
 """
@@ -49,6 +54,7 @@ from seekwarc.cli.options import add_limit_arguments, limit_options
 from seekwarc.cli.printing import picked, report, say
 from seekwarc.cli.sidecar import add_sidecar_arguments, make_sidecars
 from seekwarc.cli.targets import absolute, existing_option, input_target, output_target
+from seekwarc.cli.text_index import add_text_argument, make_text_index
 from seekwarc.collection.entry import damaged_places
 from seekwarc.errors import FormatError, SeekWarcError
 from seekwarc.format.cdxj import CdxjLine
@@ -98,12 +104,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         text="leave out digests that records do not state, and so read no payload for them",
     )
     add_json_argument(parser, "file")
+    add_text_argument(parser)
     add_sidecar_arguments(parser)
     add_batch_arguments(parser, made="an index")
     add_limit_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.text:
+        return make_text_index(options)
     options.sidecars = {}
     if options.sidecar:
         target = options.output or ""

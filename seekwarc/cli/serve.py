@@ -4,11 +4,14 @@ Prints the address to open, and the form of addresses for players: /payload?uri=
 url`). `--host 0.0.0.0` gives other computers access: there are no passwords, so everyone who can reach the
 port can read everything in the archives. Ctrl-C stops the server.
 
+With a search index of `seekwarc index --text`, the texts of pages can be searched, too.
+
 With --replay, archived pages are shown as they were: they run in the browser, on an address of their own,
 which has no access to anything else. That takes a service worker, wabac.js: `npm pack @webrecorder/wabac`.
 
 seekwarc serve crawl.warc.zst
 seekwarc serve --port 8080 --open crawls/
+seekwarc serve crawls/ --search crawls.fts
 seekwarc serve --replay webrecorder-wabac-2.27.3.tgz crawl.warc.zst
 """
 
@@ -59,7 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files",
         metavar="FILE|FOLDER|URL|INDEX",
         nargs="+",
-        help=".warc.zst, .warc.gz or .warc, a folder of them, or a .cdxj for the files that it names",
+        help=".warc.zst, .warc.gz or .warc, a folder of them, a .cdxj for the files that it names, or a "
+        ".fts to search them",
     )
     parser.add_argument(
         "--host", default=DEFAULT_HOST, metavar="ADDRESS", help="address to listen on (default: 127.0.0.1)"
@@ -89,6 +93,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="offer each file as /wacz/NAME.wacz, for players at this origin: https://replayweb.page",
     )
+    parser.add_argument(
+        "--search",
+        metavar="INDEX",
+        help="search the texts of pages, too, in this index, which `seekwarc index --text` made",
+    )
     add_flag(parser, "--open", text="open the page in your browser")
     add_sidecar_argument(parser)
     add_limit_arguments(parser)
@@ -103,13 +112,22 @@ def run(options: argparse.Namespace) -> int:
     from seekwarc.serve.replay import REPLAY_HOST, ReplayPorts, replay_application
     from seekwarc.serve.replay_worker import read_worker
     from seekwarc.serve.server import Server, by_port
+    from seekwarc.serve.text_search import TextSearch, is_text_index
 
     logging.basicConfig(format="seekwarc: %(message)s")
     if hasattr(signal, "SIGHUP"):
         # The terminal was closed: end as on SIGTERM.
         signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
     worker = read_worker(options.replay) if options.replay is not None else None
-    files = [*expand(options.files)]
+    names = [*expand(options.files)]
+    files = [it for it in names if not is_text_index(it)]
+    indexes = [*([options.search] if options.search is not None else []), *filter(is_text_index, names)]
+    if len(indexes) > 1:
+        raise SeekWarcError(f"{len(indexes)} search indexes are named: name one, which may be of many files")
+    if not files:
+        raise SeekWarcError(
+            "name the files to serve, too: a search index does not hold them", source=indexes[0]
+        )
     check_sidecar(options, len(files))
     # Ctrl-C is the normal way to end it.
     with (
@@ -125,7 +143,10 @@ def run(options: argparse.Namespace) -> int:
             listeners.append(opened.enter_context(_listen(options, port + 1)))
             replay = ReplayPorts(port, listeners[1].getsockname()[1])
             hosts.append(REPLAY_HOST)
-        app: ASGIApp = application(library, hosts=hosts, replay=replay, wacz_origins=options.wacz)
+        search = TextSearch(library, indexes[0]) if indexes else None
+        app: ASGIApp = application(
+            library, hosts=hosts, replay=replay, wacz_origins=options.wacz, search=search
+        )
         if worker is not None and replay is not None:
             frame = replay_application(library, worker, replay, hosts=hosts)
             app = by_port({replay.bar: app, replay.frame: frame})

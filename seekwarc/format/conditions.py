@@ -18,6 +18,7 @@ __all__ = [
     "checked_status",
     "checked_type",
     "date_bound",
+    "matches_pattern",
     "parse_size",
     "size_argument",
     "with_sizes",
@@ -116,3 +117,20 @@ def date_bound(text: str, *, last: bool = False) -> datetime:
         is_december = begin.month == 12
         units["day"] = 31 if is_december else (begin.replace(month=begin.month + 1) - timedelta(1)).day
     return begin.replace(**units)
+
+
+def matches_pattern(pattern: str, text: str) -> bool:
+    """Tell whether a text matches a pattern, in which `*` is any text; no backtracking, so never slow."""
+    first, *parts = pattern.split("*")
+    if not parts:
+        return text == first
+    last = parts.pop()
+    if not text.startswith(first) or not text.endswith(last):
+        return False
+    position, end = len(first), len(text) - len(last)
+    for part in parts:
+        found = text.find(part, position, max(end, position))
+        if found < 0:
+            return False
+        position = found + len(part)
+    return position <= end

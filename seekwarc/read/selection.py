@@ -7,13 +7,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, Self, TypedDict
 
-from seekwarc.format.conditions import checked_status, checked_type, date_bound, size_argument
+from seekwarc.format.conditions import (
+    checked_status,
+    checked_type,
+    date_bound,
+    matches_pattern,
+    size_argument,
+)
 from seekwarc.options import shown
 
 if TYPE_CHECKING:
     from seekwarc.read.record import Record
 
-__all__ = ["Conditions", "Selection", "http_media_type", "matches_pattern"]
+__all__ = ["Conditions", "Selection", "http_media_type"]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -160,23 +166,6 @@ def http_media_type(record: Record) -> str | None:
     """Return the bare media type of a payload, in lower case: that of the HTTP head, or else the header's."""
     value = (record.http or record.header).get("Content-Type")
     return value.partition(";")[0].strip().lower() if value is not None else None
-
-
-def matches_pattern(pattern: str, text: str) -> bool:
-    """Tell whether a text matches a pattern, in which `*` is any text; no backtracking, so never slow."""
-    first, *parts = pattern.split("*")
-    if not parts:
-        return text == first
-    last = parts.pop()
-    if not text.startswith(first) or not text.endswith(last):
-        return False
-    position, end = len(first), len(text) - len(last)
-    for part in parts:
-        found = text.find(part, position, max(end, position))
-        if found < 0:
-            return False
-        position = found + len(part)
-    return position <= end
 
 
 def _any_matches(patterns: Iterable[str], text: str | None) -> bool:

@@ -32,6 +32,7 @@ from seekwarc.serve.payload import record_routes, view_of
 from seekwarc.serve.representation import END
 from seekwarc.serve.served import ServedRecord
 from seekwarc.serve.stream import Workers, while_connected
+from seekwarc.serve.text_search import TextSearch
 from seekwarc.tools.describe import coverage_of, payload_format
 
 __all__ = ["MAX_CELLS", "MAX_ROWS", "api_routes"]
@@ -59,10 +60,10 @@ CLIENT_IS_GONE: Final = 499
 _HEADERS: Final = {**dict(SAFE), "cache-control": "no-store", "content-type": "application/json"}
 
 
-def api_routes(library: Library, replay: str | None = None) -> list[Route]:
+def api_routes(library: Library, replay: str | None = None, search: TextSearch | None = None) -> list[Route]:
     """Return the routes to mount at /api."""
     views = Views()
-    api = _Api(library, views, replay)
+    api = _Api(library, views, replay, search)
     workers = Workers(THREADS)
 
     def answer(function: Callable[[Request], dict[str, Any]]) -> Callable[[Request], Any]:
@@ -76,6 +77,7 @@ def api_routes(library: Library, replay: str | None = None) -> list[Route]:
         Route("/summary", answer(api.summary)),
         Route("/glance", answer(api.glance)),
         Route("/records", answer(api.records)),
+        Route("/search", answer(api.search)),
         Route("/records/{record_id}", answer(api.record)),
         Route("/records/{record_id}/frames", answer(api.frames)),
         Route("/views/{view}", answer(api.view)),
@@ -101,8 +103,9 @@ def _endpoint(function: Callable[[Request], Response], workers: Workers) -> Call
 
 
 class _Api:
-    def __init__(self, library: Library, views: Views, replay: str | None) -> None:
+    def __init__(self, library: Library, views: Views, replay: str | None, search: TextSearch | None) -> None:
         self._library = library
+        self._search = search
         self._replay = replay
         self._views = views
 
@@ -115,7 +118,13 @@ class _Api:
             "types": dict(catalogue.types.most_common(MAX_COMMON)),
             "mimes": dict(catalogue.mimes.most_common(MAX_COMMON)),
             "replay": self._replay,
+            "search": self._search is not None,
         }
+
+    def search(self, request: Request) -> dict[str, Any]:
+        if self._search is None:
+            raise NotFoundError("there is no search index: name one with --search, or among the files")
+        return self._search.answer(request)
 
     def glance(self, _: Request) -> dict[str, Any]:
         library = self._library

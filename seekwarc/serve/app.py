@@ -18,6 +18,7 @@ from seekwarc.serve.library import Library
 from seekwarc.serve.payload import capture_routes, with_origins
 from seekwarc.serve.replay import ReplayPorts, bar_routes
 from seekwarc.serve.static import static
+from seekwarc.serve.text_search import TextSearch
 from seekwarc.serve.virtual_wacz import wacz_route
 
 __all__ = ["LOCAL_HOSTS", "application"]
@@ -38,16 +39,18 @@ def application(
     hosts: Sequence[str] = LOCAL_HOSTS,
     replay: ReplayPorts | None = None,
     wacz_origins: Sequence[str] = (),
+    search: TextSearch | None = None,
 ) -> Starlette:
     """Make the ASGI application for a library, which the caller closes.
 
     A request for a name that is not in `hosts` is refused ("*" allows all): a page elsewhere could point its
     own name at this server to read the answers (DNS rebinding). With `replay`, this has the page whose frame
     shows archived pages; the application for the other port is `replay_application`. With `wacz_origins`,
-    each archive is also a WACZ, which pages of these origins may read ("*" for all).
+    each archive is also a WACZ, which pages of these origins may read ("*" for all). With `search`, their
+    texts can be searched.
     """
     routes = [
-        Mount("/api", routes=api_routes(library, replay.address if replay is not None else None)),
+        Mount("/api", routes=api_routes(library, replay.address if replay is not None else None, search)),
         *capture_routes(library.capture, known=library.known_capture),
     ]
     if replay is not None:

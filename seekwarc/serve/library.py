@@ -139,6 +139,8 @@ class Library(Closing):
             self._readings.append((FileState(source.name, source.size or 0), entries))
         self.files = [state for state, _ in self._readings]
         """The files that are scanned for records: archives, and indexes of archives."""
+        self.archives = dict(zip((it.name for it in (*archives, *listed)), readers, strict=True))
+        """The archives by the paths and URLs under which they were opened."""
         self._by_key = {_file_key(reader.name): reader for reader in readers}
         self._open: Recent[str, ServedRecord] = Recent(MAX_OPEN)
         self._captures: Recent[tuple[str, WarcDate | None], ServedRecord] = Recent(MAX_OPEN)

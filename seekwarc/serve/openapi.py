@@ -72,6 +72,7 @@ _SCHEMAS: Final = {
         ),
         types=_described(_COUNTS, "Records of each type"),
         mimes=_described(_COUNTS, "Records of the most frequent media types"),
+        search=_described(_BOOLEAN, "Whether texts can be searched"),
         replay=_text("Address at which archived pages are replayed: append web/DATE/URI", null=True),
     ),
     "Group": _object(
@@ -111,6 +112,24 @@ _SCHEMAS: Final = {
         complete=_BOOLEAN,
         start=_count(),
         records=_list(_ref("Row")),
+    ),
+    "Hits": _object(
+        total=_count("Pages found"),
+        exact=_described(_BOOLEAN, "False if the total may be another, since not all of these were read"),
+        unread=_count("Pages that may match, but cannot be read to find out"),
+        start=_count(),
+        hits=_list(
+            _object(
+                **{**_REFERENCE, "id": _text("Null if its file is not served", null=True)},
+                length=_count(null=True),
+                mime=_text(null=True),
+                title=_text(null=True),
+                captures=_count("Captures with this text that match, up to 1000; this is the latest"),
+                snippet=_text("A part of the text; null if it cannot be read", null=True),
+                marks=_list(_NUMBERS, "[start, stop]: where the words are in the snippet"),
+                problem=_text("Why the text cannot be read", null=True),
+            )
+        ),
     ),
     "Reference": _object(**_REFERENCE),
     "Record": _object(
@@ -284,6 +303,18 @@ DESCRIPTION: Final[dict[str, Any]] = {
             _parameter("sort", "Order; descending with a minus", _SORT),
             _parameter("start", "First record of the answer, from 0", _NUMBER),
             _parameter("count", "Number of records; at most 500", _NUMBER),
+        ),
+        "/search": _get(
+            "Pages, by the words of their texts; needs a search index",
+            "Hits",
+            _parameter("q", "What to search for, in the language of `seekwarc search`", _TEXT),
+            _parameter("order", "rank: the best first; date: the latest first", {"enum": ["rank", "date"]}),
+            _parameter("since", "Earliest date, such as 2026-11", _TEXT),
+            _parameter("until", "Latest date", _TEXT),
+            _parameter("mime", "Media type, or its beginning, such as text/", _TEXT),
+            _parameter("host", "Host, or a domain", _TEXT),
+            _parameter("start", "First page of the answer, from 0; at most 10000", _NUMBER),
+            _parameter("count", "Number of pages; at most 50", _NUMBER),
         ),
         "/records/{record_id}": _get("One record", "Record", _RECORD_ID, _VIEW),
         "/records/{record_id}/frames": _get(

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from seekwarc.tools.redacting import redact as redact
     from seekwarc.tools.sidecars import sidecar as sidecar
     from seekwarc.tools.splitting import split as split
+    from seekwarc.tools.text_indexing import index_text as index_text
+    from seekwarc.tools.text_searching import SearchIndex as SearchIndex
+    from seekwarc.tools.text_searching import search as search
     from seekwarc.tools.texts import text as text
     from seekwarc.tools.training import train as train
     from seekwarc.tools.verifying import verify as verify
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
 
 # A tool is imported when it is used.
 _HOMES = {
+    "SearchIndex": "seekwarc.tools.text_searching",
     "concat": "seekwarc.tools.concatenating",
     "convert": "seekwarc.tools.converting",
     "create_wacz": "seekwarc.tools.wacz_creating",
@@ -48,12 +52,14 @@ _HOMES = {
     "extract": "seekwarc.tools.extracting",
     "filter": "seekwarc.tools.filtering",
     "index": "seekwarc.tools.indexing",
+    "index_text": "seekwarc.tools.text_indexing",
     "info": "seekwarc.tools.describe",
     "join": "seekwarc.tools.joining",
     "pack": "seekwarc.tools.packing",
     "recover": "seekwarc.tools.recovering",
     "merge_wacz": "seekwarc.tools.wacz_merging",
     "redact": "seekwarc.tools.redacting",
+    "search": "seekwarc.tools.text_searching",
     "sidecar": "seekwarc.tools.sidecars",
     "split": "seekwarc.tools.splitting",
     "text": "seekwarc.tools.texts",

@@ -6,6 +6,7 @@
     python -m tests.benchmarks --files          bytes and requests of records that are read as files
     python -m tests.benchmarks --tables         records as tables, beside what others write
     python -m tests.benchmarks --text           text of pages, beside FastWARC with resiliparse, and datatrove
+    python -m tests.benchmarks --search         indexes of texts: size, speed, queries of 100,000 pages
     python -m tests.benchmarks --dropin         programs that read through warcio, and with ours in its place
     python -m tests.benchmarks --foreign        ranges in files that nobody converted, beside others' indexes
     python -m tests.benchmarks --serve          ranges over HTTP, beside nginx and pywb: needs wrk
@@ -129,6 +130,13 @@ def measure_text(folder: Path, datatrove: Path | None) -> int:
     return 0
 
 
+def measure_search(folder: Path) -> int:
+    from tests.benchmarks.searching import as_search_table, measure  # noqa: PLC0415
+
+    print(as_search_table(list(measure(folder))))
+    return 0
+
+
 def measure_dropin(folder: Path) -> int:
     from tests.benchmarks.dropin import as_dropin_table, measure  # noqa: PLC0415
 
@@ -189,6 +197,7 @@ def main() -> int:
     parser.add_argument(
         "--datatrove", type=Path, metavar="PYTHON", help="with --text: a Python that has datatrove"
     )
+    parser.add_argument("--search", action="store_true", help="measure indexes of texts instead")
     parser.add_argument("--dropin", action="store_true", help="measure what reads through warcio instead")
     parser.add_argument("--foreign", action="store_true", help="measure files that nobody converted instead")
     parser.add_argument("--serve", action="store_true", help="measure ranges over HTTP instead")
@@ -237,6 +246,7 @@ def measured(options: argparse.Namespace) -> int:
         "files": partial(measure_files, options.folder, options.size),
         "tables": partial(measure_tables, options.folder, options.daft),
         "text": partial(measure_text, options.folder, options.datatrove),
+        "search": partial(measure_search, options.folder),
         "dropin": partial(measure_dropin, options.folder),
     }
     for name, measure_it in others.items():

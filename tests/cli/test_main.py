@@ -66,6 +66,7 @@ def test_every_file_of_a_verb_is_listed() -> None:
         "sidecar",
         "sizes",
         "targets",
+        "text_index",
     }
     assert files == set(VERBS)
 

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import seekwarc
-from seekwarc.read.selection import Conditions, Selection, http_media_type, matches_pattern
+from seekwarc.format.conditions import matches_pattern
+from seekwarc.read.selection import Conditions, Selection, http_media_type
 from tests.support.writing import Repeated
 
 

@@ -3,18 +3,21 @@
 import { json } from "./api.js";
 import { bytes, count, el, number, parseSize, settled } from "./dom.js";
 import { Glance } from "./glance.js";
+import { HitList } from "./hits.js";
 import { RecordList } from "./list.js";
 import { RecordPane } from "./record.js";
 
 const FILTERS = ["q", "type", "status", "mime", "since", "until", "min_size", "max_size", "captures", "sort"];
 const ALWAYS_SEEN = ["q", "captures", "sort"];
+const OF_TEXTS = ["q", "mime", "since", "until", "order"];
 const THEMES = ["auto", "light", "dark"];
 const $ = (id) => document.getElementById(id);
 
 const form = $("search");
 const panes = $("panes");
 const list = new RecordList($("list"), $("found"), (id) => go({ r: id, tab: null, at: null, part: null }, true));
-const glance = new Glance((filter) => go({ ...Object.fromEntries(FILTERS.map((name) => [name, null])), ...filter, glance: null }, true));
+const hits = new HitList($("hits"), $("found"), (id) => go({ r: id, tab: null, at: null, part: null }, true));
+const glance = new Glance((filter) => go({ ...Object.fromEntries(FILTERS.map((name) => [name, null])), in: null, ...filter, glance: null }, true));
 const pane = new RecordPane(
   $("record"),
   (change) => {
@@ -54,17 +57,30 @@ async function show({ focus = false } = {}) {
   // In a narrow window the overview takes the place of the list.
   panes.classList.toggle("open", Boolean(state.r || state.glance));
   $("glance").setAttribute("aria-pressed", String(Boolean(state.glance && !state.r)));
-  list.search(query());
-  list.mark(state.r ?? null);
+  if (searchesTexts()) {
+    hits.search(Object.fromEntries(OF_TEXTS.filter((name) => state[name]).map((name) => [name, state[name]])));
+    hits.mark(state.r ?? null);
+  } else {
+    hits.query = null;
+    list.search(query());
+    list.mark(state.r ?? null);
+  }
   if (!state.r) {
     pane.empty();
-    if (focus) $("list").focus();
+    if (focus) focusFound();
     document.title = "seekwarc";
     return;
   }
   await pane.show(state.r, state);
   document.title = pane.record ? `${pane.record.uri ?? pane.record.type} · seekwarc` : "seekwarc";
   if (focus && $("search").offsetParent === null) pane.focus();
+}
+
+const searchesTexts = () => state.in === "text";
+
+function focusFound() {
+  if (searchesTexts()) hits.focus();
+  else $("list").focus();
 }
 
 /** What to ask the server for. */
@@ -87,6 +103,14 @@ function fillForm() {
     if (field.type === "checkbox") field.checked = Boolean(wanted);
     else if (!kept && field.value !== wanted) field.value = wanted;
   }
+  const texts = searchesTexts();
+  form.elements.in.value = texts ? "text" : "";
+  form.elements.order.value = state.order ?? "rank";
+  form.classList.toggle("texts", texts);
+  $("list").hidden = texts;
+  $("hits").hidden = !texts;
+  $("q-label").textContent = texts ? "Words of pages" : "Words in the URI";
+  form.elements.q.placeholder = $("q-label").textContent;
   const on = FILTERS.filter((name) => state[name] && !ALWAYS_SEEN.includes(name)).length;
   $("filters-on").textContent = on ? ` (${on})` : "";
 }
@@ -111,6 +135,8 @@ function take() {
     refused ??= why;
     change[name] = value === "stored" ? null : value || null;
   }
+  change.in = form.elements.in.value || null;
+  change.order = form.elements.order.value === "rank" ? null : form.elements.order.value;
   if (refused) list.complain(refused);
   else go(change, false);
 }
@@ -121,7 +147,7 @@ form.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || !event.target.matches("input")) return;
   event.preventDefault();
   take();
-  $("list").focus();
+  focusFound();
 });
 $("clear").addEventListener("click", () => {
   form.reset();
@@ -137,8 +163,8 @@ document.addEventListener("keydown", (event) => {
   else if (typing || event.target.matches("video, audio")) return;
   else if (event.key === "/") $("q").focus();
   else if (event.key === "?") $("help").showModal();
-  else if (event.key === "n") list.step(1);
-  else if (event.key === "p") list.step(-1);
+  else if (event.key === "n") (searchesTexts() ? hits : list).step(1);
+  else if (event.key === "p") (searchesTexts() ? hits : list).step(-1);
   else if (event.key === "g" && pane.current?.goTo) pane.current.goTo.focus();
   else return;
   event.preventDefault();
@@ -147,7 +173,7 @@ $("glance").addEventListener("click", () => go({ r: null, tab: null, at: null, p
 $("help-open").addEventListener("click", () => $("help").showModal());
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
-  $("list").focus();
+  focusFound();
 });
 
 // Light, dark, or the setting of the system.
@@ -193,10 +219,12 @@ async function holding() {
   $("reading").setAttribute("aria-valuenow", size ? Math.round((100 * position) / size) : 0);
   $("reading").firstElementChild.style.width = `${size ? (100 * position) / size : 0}%`;
   list.countDamage(files.reduce((sum, file) => sum + file.damaged, 0));
+  $("modes").hidden = !summary.search;
+  hits.replay = summary.replay;
   options(form.elements.type, summary.types);
   $("media-types").replaceChildren(...Object.keys(summary.mimes).filter(Boolean).map((value) => el("option", { value })));
-  if (!summary.complete || !list.complete) {
-    list.refresh();
+  if (!summary.complete || !(list.complete || searchesTexts())) {
+    if (!searchesTexts()) list.refresh();
     setTimeout(holding, 700);
   }
 }

@@ -1,0 +1,137 @@
+"""Search the texts of archived pages in an index that `seekwarc index --text` made.
+
+QUERY is words, all of which a page has to have, without regard to case and accents. It may have "words in
+this order" (quote them from the shell, too), beginnings of words (arch*), AND, OR, NOT (or -word) and
+parentheses, title:word, site:example.org and type:pdf. Each page comes once, with the latest of its captures
+that match. Its snippet is read from the archive again: `seekwarc cat FILE OFFSET` prints the record.
+
+An archive that was moved or has changed since gives no snippet, and the hit says so. To find out whether a
+page has a phrase, it is read, too, up to 1,000 of them. Archives that the index names by URL are read with
+--remote only. Exit status 1 means that nothing was found.
+
+seekwarc search crawl.fts tea kettle
+seekwarc search crawl.fts '"earl grey" OR oolong' --since 2026-11 --host example.org
+seekwarc search crawl.fts 'title:menu -green' --mime application/pdf --order date --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Final
+
+from seekwarc.cli.arguments import add_flag, add_json_argument, argument, number
+from seekwarc.cli.printing import printable, say
+from seekwarc.cli.selecting import add_date_arguments
+from seekwarc.errors import NotFoundError
+from seekwarc.format.conditions import checked_type
+from seekwarc.format.words import counted
+from seekwarc.tools.text_searching import LIMIT, MAX_LIMIT, Hit, Search, SearchIndex
+
+__all__ = ["add_arguments", "run"]
+
+BOLD: Final = ("\x1b[1m", "\x1b[0m")
+STARS: Final = ("*", "*")
+PRIVATE: Final = ("\ue000", "\ue001")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("index", metavar="INDEX", help="a search index: crawl.fts")
+    parser.add_argument("query", metavar="QUERY", nargs="+", help="words; several arguments are one query")
+    parser.add_argument(
+        "--type",
+        action="append",
+        type=argument(checked_type),
+        metavar="TYPE",
+        help="WARC-Type: response, ...",
+    )
+    parser.add_argument(
+        "--mime", action="append", metavar="TYPE", help="media type: text/html, 'text/*' (may be repeated)"
+    )
+    parser.add_argument(
+        "--host", action="append", metavar="HOST", help="host of the URI, or a domain (may be repeated)"
+    )
+    add_date_arguments(parser)
+    parser.add_argument(
+        "--limit",
+        type=number("number of pages", 1, MAX_LIMIT),
+        default=LIMIT,
+        metavar="N",
+        help=f"print at most this many pages (default: {LIMIT})",
+    )
+    parser.add_argument(
+        "--start",
+        type=number("number of pages", 0, 1 << 31),
+        default=0,
+        metavar="N",
+        help="leave out this many pages before the first",
+    )
+    parser.add_argument(
+        "--order", choices=("rank", "date"), default="rank", help="best first (default), or latest first"
+    )
+    add_flag(parser, "--remote", text="read archives that the index names by URL, too")
+    add_json_argument(parser, "page")
+
+
+def run(options: argparse.Namespace) -> int:
+    with SearchIndex(options.index, remote=options.remote) as index:
+        found = index.search(
+            " ".join(options.query),
+            limit=options.limit,
+            start=options.start,
+            order=options.order,
+            since=options.since,
+            until=options.until,
+            type=options.type,
+            mime=options.mime,
+            host=options.host,
+        )
+    for hit in found.hits:
+        sys.stdout.write(json.dumps(hit.as_json()) + "\n" if options.json else _lines(hit))
+    if found.unread:
+        say(f"{counted(found.unread, 'page')} may match, but cannot be read to find out")
+    if not found.hits:
+        raise NotFoundError(f"nothing was found{_hint(found, options.start)}", source=options.index)
+    if not options.json:
+        sys.stdout.write(_summary(found, options.start))
+    return 0
+
+
+def _lines(hit: Hit) -> str:
+    more = f"  ({hit.captures} captures)" if hit.captures > 1 else ""
+    lines = [
+        f"{hit.date or '-'}  {printable(hit.title) if hit.title else 'no title'}{more}",
+        f"    {printable(hit.uri)}",
+    ]
+    if hit.snippet is not None:
+        lines.append(f"    {_marked(hit)}")
+    if hit.problem is not None:
+        lines.append(f"    {printable(hit.problem)}")
+    return "\n".join([*lines, f"    seekwarc cat {_quoted(hit.file)} {hit.offset}"]) + "\n\n"
+
+
+def _marked(hit: Hit) -> str:
+    assert hit.snippet is not None
+    before, after = BOLD if sys.stdout.isatty() else STARS
+    # Two characters of no text stand for the marks until what is archived is safe for a terminal.
+    return printable(hit.snippet.marked(*PRIVATE)).replace(PRIVATE[0], before).replace(PRIVATE[1], after)
+
+
+def _quoted(name: str) -> str:
+    import shlex
+
+    return printable(shlex.quote(name))
+
+
+def _summary(found: Search, start: int) -> str:
+    total = found.total if found.is_total_exact else f"about {found.total}"
+    return f"pages {start + 1} to {start + len(found.hits)} of {total}\n"
+
+
+def _hint(found: Search, start: int) -> str:
+    if start:
+        return f" after the first {counted(start, 'page')}"
+    if found.total and not found.is_total_exact:
+        return f": {counted(found.total, 'page')} have the words, in another order in those that were read"
+    return ""

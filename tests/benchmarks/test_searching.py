@@ -1,0 +1,20 @@
+"""The benchmark of search indexes, with few pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.benchmarks.searching import as_search_table, measure, texts
+
+
+@pytest.mark.slow
+def test_each_line_is_measured(tmp_path: Path) -> None:
+    table = as_search_table(list(measure(tmp_path, pages=200, archived=20)))
+    assert "search: two rare words" in table
+    assert "2 processes" in table
+
+
+def test_texts_are_the_same_each_time() -> None:
+    assert list(texts(2)) == list(texts(2))
