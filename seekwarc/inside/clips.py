@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from seekwarc.errors import FormatError, LimitError, RangeError, UnsupportedError
 from seekwarc.inside.film_kinds import FilmKind
@@ -57,7 +57,7 @@ def check_times(film: Film, start: Fraction, stop: Fraction) -> None:
 
 
 @contextmanager
-def writing(target: BinaryIO, kind: FilmKind) -> Iterator[OutputContainer]:
+def writing(target: IO[bytes], kind: FilmKind) -> Iterator[OutputContainer]:
     """Write a film into a seekable file; it is complete when the block ends."""
     av = media_library()
     with reported(None, f"cannot be written as {kind.name}"):
@@ -71,7 +71,7 @@ def writing(target: BinaryIO, kind: FilmKind) -> Iterator[OutputContainer]:
             raise
 
 
-def copy_part(film: Film, start: Fraction, stop: Fraction, target: BinaryIO, kind: FilmKind) -> Cut:
+def copy_part(film: Film, start: Fraction, stop: Fraction, target: IO[bytes], kind: FilmKind) -> Cut:
     """Copy the packets from the last keyframe before `start` up to `stop`.
 
     Raises:
@@ -105,13 +105,15 @@ def copy_part(film: Film, start: Fraction, stop: Fraction, target: BinaryIO, kin
             for dated in order.rest():
                 write(dated)
         if end <= start:
-            raise RangeError(f"the clip would begin at {time_text(start)}, but the film ends at {time_text(end)}")
+            raise RangeError(
+                f"the clip would begin at {time_text(start)}, but the film ends at {time_text(end)}"
+            )
     return Cut(begin, end, count, codecs_of(film))
 
 
 def codecs_of(film: Film) -> tuple[str, ...]:
     """Return the names of the codecs of a film's streams."""
-    return tuple(it.codec_context.name for it in film.streams)
+    return tuple(it.codec_context.codec.canonical_name for it in film.streams)
 
 
 def _begin(film: Film, packets: Iterator[Packet[Any]]) -> tuple[Fraction, Iterator[Packet[Any]]]:
@@ -137,7 +139,7 @@ def _between(
             if packet.stream is reference:
                 raise FormatError("has a picture without a time, so no clip can be made of it")
             continue
-        decoded = time if packet.dts is None else min(time, time + (packet.dts - packet.pts) * packet.time_base)
+        decoded = min(film.decoding_time(packet) or time, time)
         if decoded >= stop:
             ended.add(packet.stream_index)
             is_apart = reference.index in ended and decoded >= stop + APART
@@ -152,7 +154,7 @@ def _added(out: OutputContainer, stream: Any, kind: FilmKind) -> Any:  # noqa: A
         return out.add_stream_from_template(stream, opaque=True)
     except ValueError as error:
         raise UnsupportedError(
-            f"{kind.name} cannot hold {stream.codec_context.name}: name a file of another kind, such as .mkv, "
+            f"{kind.name} cannot hold {stream.codec_context.name}: name another kind of file, such as .mkv, "
             "or have it encoded (`--exact`, exact=True)"
         ) from error
 

@@ -6,12 +6,12 @@ import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from seekwarc.compiling import override
 from seekwarc.errors import LimitError, RangeError, UnsupportedError
 from seekwarc.inside.clips import Cut, check_times, writing
-from seekwarc.inside.film_kinds import FilmKind
+from seekwarc.inside.film_kinds import WAV, FilmKind
 from seekwarc.inside.films import MAX_PIXELS, Film, media_library, reported
 from seekwarc.inside.times import time_text
 
@@ -38,7 +38,7 @@ VIDEO_OPTIONS: Final = {
 }
 
 
-def encode_part(film: Film, start: Fraction, stop: Fraction, target: BinaryIO, kind: FilmKind) -> Cut:
+def encode_part(film: Film, start: Fraction, stop: Fraction, target: IO[bytes], kind: FilmKind) -> Cut:
     """Encode what is shown and heard from `start` to `stop`.
 
     Raises:
@@ -49,15 +49,17 @@ def encode_part(film: Film, start: Fraction, stop: Fraction, target: BinaryIO, k
     """
     check_times(film, start, stop)
     if film.video is not None and kind.video_codec is None:
-        raise UnsupportedError(f"pictures cannot be encoded into {kind.name}: name a file such as .mp4 or .webm")
-    streams = film.streams[:1] if film.video is None else (film.video, *film.audio[:1])
+        raise UnsupportedError(
+            f"pictures cannot be encoded into {kind.name}: name a file such as .mp4 or .webm"
+        )
+    streams: tuple[Any, ...] = film.streams[:1] if film.video is None else (film.video, *film.audio[:1])
     packets = film.packets(start, streams, until=stop)
     with writing(target, kind) as out:
         parts: dict[int, _Part] = {}
         for stream in streams:
             check_decodable(stream)
             make = _Pictures if stream is film.video else _Sound
-            parts[stream.index] = make(film, stream, out, kind, start, stop)
+            parts[stream.index] = make(film, stream, out, kind, (start, stop))
         for packet in packets:
             part = parts[packet.stream_index]
             for frame in decoded(film, packet.stream, packet):
@@ -90,11 +92,11 @@ def check_decodable(stream: AudioStream | VideoStream) -> None:
     context = stream.codec_context
     if context is None:
         raise UnsupportedError(f"has {stream.type} in a codec that cannot be decoded")
-    if stream.type == "video":
+    if isinstance(context, media_library().VideoCodecContext):
         context.options = {"max_pixels": str(MAX_PIXELS)}
         if context.width * context.height > MAX_PIXELS:
             raise LimitError(
-                f"has pictures of {context.width} × {context.height}: more than {MAX_PIXELS} pixels"
+                f"has pictures of {context.width} x {context.height}: more than {MAX_PIXELS} pixels"
             )
 
 
@@ -111,7 +113,7 @@ class _Part(ABC):
     """Pictures or sound of a clip: frames in, encoded packets out."""
 
     codec: str
-    _stream: AudioStream | VideoStream
+    _stream: Any
 
     def __init__(
         self,
@@ -119,14 +121,13 @@ class _Part(ABC):
         source: Any,  # noqa: ANN401 - one of two classes of streams
         out: OutputContainer,
         kind: FilmKind,
-        start: Fraction,
-        stop: Fraction,
+        span: tuple[Fraction, Fraction],
     ) -> None:
         self._film = film
         self._out = out
-        self._start, self._stop = start, stop
+        self._start, self._stop = span
         self.count = 0
-        self.end = start
+        self.end = self._start
         self.is_done = False
         self._add(source, kind)
 
@@ -153,7 +154,7 @@ class _Pictures(_Part):
         rate = source.average_rate or DEFAULT_RATE
         assert kind.video_codec is not None
         self.codec = kind.video_codec
-        stream = self._out.add_stream(
+        stream: Any = self._out.add_stream(
             self.codec,
             rate=rate if 0 < rate <= MAX_RATE else DEFAULT_RATE,
             options=VIDEO_OPTIONS[self.codec],
@@ -178,14 +179,15 @@ class _Pictures(_Part):
         elif time >= self._stop:
             self.is_done = True
         else:
-            if self._before is not None and time > self._start and not self.count:
+            if self._before is not None and time > self._start and self.end == self._start:
                 self._show(self._before, self._start)
             self._before = None
             self._show(frame, time)
-            self.end = time + (frame.duration or 0) * frame.time_base
 
     def _show(self, frame: VideoFrame, time: Fraction) -> None:
+        assert frame.time_base is not None
         frame.pts = round((time - self._start) / frame.time_base)
+        self.end = time + max(frame.duration or 0, 1) * frame.time_base
         # The encoder chooses its own keyframes.
         frame.pict_type = 0
         self._encode(frame)
@@ -201,11 +203,16 @@ class _Pictures(_Part):
 
 class _Sound(_Part):
     def _add(self, source: AudioStream, kind: FilmKind) -> None:
-        self.codec = kind.audio_codec
-        rate = source.codec_context.sample_rate
-        is_usable = kind.is_lossless or (self.codec != "libopus" and rate in USUAL_RATES)
-        self._stream = self._out.add_stream(self.codec, rate=rate if is_usable else OPUS_RATE)
-        if source.codec_context.channels == 1:
+        context = source.codec_context
+        is_same = context.name == kind.audio_codec or (kind is WAV and context.name.startswith("pcm_"))
+        self.codec = context.name if is_same else kind.audio_codec
+        is_usual = self.codec != "libopus" and context.sample_rate in USUAL_RATES
+        rate = context.sample_rate if is_usual or self.codec.startswith(("flac", "pcm_")) else OPUS_RATE
+        self._stream = self._out.add_stream(self.codec, rate=rate)
+        if self.codec == "flac":
+            # 16 or 24 bits, as they are; floating-point samples get 16.
+            self._stream.codec_context.format = "s32" if context.format.name.startswith("s32") else "s16"
+        if context.channels == 1:
             self._stream.codec_context.layout = "mono"
         self._graph: Any = None
 

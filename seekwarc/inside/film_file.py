@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from typing import BinaryIO, Final
+from typing import Final, Protocol
 
 from seekwarc.errors import FormatError, LimitError, NotFoundError
 
-__all__ = ["FilmFile"]
+__all__ = ["FilmFile", "SeekableFile"]
 
 FIRST_STEP: Final = 128 << 10
 GROWTH: Final = 4
@@ -36,6 +36,16 @@ FREE_CALLS: Final = 100_000
 BYTES_PER_CALL: Final = 512
 
 
+class SeekableFile(Protocol):
+    """A binary file, raw or buffered, that one can go to any place of."""
+
+    def read(self, size: int = -1, /) -> bytes | None:
+        """Return up to `size` bytes; none at the end."""
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        """Move the position, and return it."""
+
+
 class FilmFile:
     """The file object that libav is given.
 
@@ -43,7 +53,7 @@ class FilmFile:
         file: A seekable binary file.
     """
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: SeekableFile) -> None:
         self._file = file
         self.size = file.seek(0, io.SEEK_END)
         self._position = 0
@@ -148,8 +158,8 @@ class FilmFile:
                 step = min(step // 2, least)
 
 
-def _filled(file: BinaryIO, size: int) -> bytes:
-    data = file.read(size)
+def _filled(file: SeekableFile, size: int) -> bytes:
+    data = file.read(size) or b""
     while len(data) < size and (more := file.read(size - len(data))):
         data += more
     return data

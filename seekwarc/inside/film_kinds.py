@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import BinaryIO, Final
+from typing import Final
 
 from seekwarc.errors import UnsupportedError
+from seekwarc.inside.film_file import SeekableFile
 
-__all__ = ["KINDS", "MP4", "FilmKind", "has_constant_rate", "is_fragmented", "kind_of", "kind_of_name"]
+__all__ = ["KINDS", "MP4", "WAV", "FilmKind", "has_constant_rate", "is_fragmented", "kind_of", "kind_of_name"]
 
 BEGINNING: Final = 4096
 ID3_HEADER: Final = 10
+MAX_MP3_HEAD: Final = 64
+"""Where the first frame of an MP3 says what follows."""
 MAX_FRAGMENTED_HEAD: Final = 64 << 10
 """Where the head of a fragmented film is: it has no entries for pictures, so it is short."""
 
@@ -35,8 +38,8 @@ class FilmKind:
     """Encoder of pictures for exact cuts; None if they cannot be encoded into this."""
     audio_codec: str = "aac"
     """Encoder of sound for exact cuts."""
-    is_lossless: bool = False
-    """Whether encoding again changes nothing, so that every cut is exact."""
+    is_encoded_again: bool = False
+    """Whether its head tells of all samples, so that a part is encoded again, which loses nothing."""
 
 
 MP4: Final = FilmKind("mp4", "mov", "mp4", (".mp4", ".m4v", ".m4a", ".mov"), "libx264")
@@ -44,10 +47,17 @@ MATROSKA: Final = FilmKind("mkv", "matroska", "matroska", (".mkv", ".mka"), "lib
 WEBM: Final = FilmKind("webm", "matroska", "webm", (".webm",), "libvpx-vp9", "libopus")
 MP3: Final = FilmKind("mp3", "mp3", "mp3", (".mp3",), None, "libmp3lame")
 OGG: Final = FilmKind("ogg", "ogg", "ogg", (".ogg", ".oga", ".ogv", ".opus"), None, "libopus")
-WAV: Final = FilmKind("wav", "wav", "wav", (".wav",), None, "pcm_s16le", is_lossless=True)
-FLAC: Final = FilmKind("flac", "flac", "flac", (".flac",), None, "flac", is_lossless=True)
+WAV: Final = FilmKind("wav", "wav", "wav", (".wav",), None, "pcm_s16le")
+FLAC: Final = FilmKind("flac", "flac", "flac", (".flac",), None, "flac", is_encoded_again=True)
 KINDS: Final = (MP4, MATROSKA, WEBM, MP3, OGG, WAV, FLAC)
 
+_BY_MAGIC: Final = {
+    b"\x1aE\xdf\xa3": MATROSKA,
+    b"OggS": OGG,
+    b"RIFF": WAV,
+    b"RF64": WAV,
+    b"fLaC": FLAC,
+}
 _BOXES: Final = frozenset(
     (b"ftyp", b"moov", b"mdat", b"free", b"skip", b"wide", b"styp", b"sidx", b"moof", b"pnot")
 )
@@ -60,46 +70,43 @@ _LISTS: Final = (
 _NAMES: Final = ", ".join(kind.name for kind in KINDS)
 
 
-def kind_of(file: BinaryIO) -> FilmKind:
+def kind_of(file: SeekableFile) -> FilmKind:
     """Return the kind of film that a file holds, by its first bytes.
 
     Raises:
         UnsupportedError: It is none of `KINDS`.
     """
-    file.seek(0)
-    head = file.read(BEGINNING)
-    if head.startswith(b"ID3") and len(head) >= ID3_HEADER:
-        file.seek(_id3_length(head))
-        return FLAC if file.read(4) == b"fLaC" else MP3
-    if head[4:8] in _BOXES:
-        return MP4
-    if head.startswith(b"\x1aE\xdf\xa3"):
-        return WEBM if b"\x42\x82\x84webm" in head else MATROSKA
-    if head.startswith(b"OggS"):
-        return OGG
-    if head.startswith((b"RIFF", b"RF64")) and head[8:12] == b"WAVE":
-        return WAV
-    if head.startswith(b"fLaC"):
-        return FLAC
-    if len(head) > 1 and head[0] == 0xFF and head[1] & 0xE6 == 0xE2:
-        return MP3
-    raise UnsupportedError(f"is {_what(head)}, not a film or sound in one of the formats {_NAMES}")
+    head = _read(file, 0, BEGINNING)
+    is_tagged = head.startswith(b"ID3")
+    start = _read(file, _id3_length(head), 4) if is_tagged else head[:4]
+    kind = _BY_MAGIC.get(start)
+    if kind is MATROSKA and b"\x42\x82\x84webm" in head:
+        kind = WEBM
+    elif head[4:8] in _BOXES:
+        kind = MP4
+    elif is_tagged or (len(start) > 1 and start[0] == 0xFF and start[1] & 0xE6 == 0xE2):
+        kind = kind or MP3
+    if kind is None or (kind is WAV and head[8:12] != b"WAVE"):
+        raise UnsupportedError(f"is {_what(head)}, not a film or sound in one of the formats {_NAMES}")
+    return kind
 
 
-def has_constant_rate(kind: FilmKind, file: BinaryIO) -> bool:
+def has_constant_rate(kind: FilmKind, file: SeekableFile) -> bool:
     """Tell whether an MP3 says that all its frames have the same size, as LAME and libav write it."""
     if kind is not MP3:
         return False
-    file.seek(0)
-    head = file.read(BEGINNING)
-    file.seek(_id3_length(head) if head.startswith(b"ID3") else 0)
-    return b"Info" in file.read(64)
+    head = _read(file, 0, ID3_HEADER)
+    return b"Info" in _read(file, _id3_length(head) if head.startswith(b"ID3") else 0, MAX_MP3_HEAD)
 
 
-def is_fragmented(file: BinaryIO) -> bool:
+def is_fragmented(file: SeekableFile) -> bool:
     """Tell whether an MP4 has its index in pieces all over the film."""
-    file.seek(0)
-    return b"mvex" in file.read(MAX_FRAGMENTED_HEAD)
+    return b"mvex" in _read(file, 0, MAX_FRAGMENTED_HEAD)
+
+
+def _read(file: SeekableFile, start: int, size: int) -> bytes:
+    file.seek(start)
+    return file.read(size) or b""
 
 
 def _id3_length(head: bytes) -> int:

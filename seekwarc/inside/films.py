@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from itertools import islice
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
 from seekwarc.closing import Closing
 from seekwarc.errors import FormatError, LimitError, UnsupportedError
-from seekwarc.inside.film_file import FilmFile
+from seekwarc.inside.film_file import FilmFile, SeekableFile
 from seekwarc.inside.film_kinds import MP4, FilmKind, has_constant_rate, is_fragmented, kind_of
 from seekwarc.inside.times import time_text
 
@@ -94,11 +94,11 @@ class Film(Closing):
         seekwarc.errors.UnsupportedError: is data of another kind, not a film or sound in one of ...
     """
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: SeekableFile) -> None:
         av = media_library()
         self.kind: FilmKind = kind_of(file)
         self.file = FilmFile(file)
-        with reported(self.file, "cannot be opened as a film"):
+        with reported(self.file, "is damaged, or its index is missing, so it cannot be opened as a film"):
             self.container: InputContainer = av.open(
                 self.file, "r", format=self.kind.demuxer, options=_options(self.kind, file), io_open=_refuse
             )
@@ -129,9 +129,15 @@ class Film(Closing):
         """Return when a packet is shown, in seconds; None if it does not say so."""
         return None if packet.pts is None else packet.pts * packet.time_base - self._origin
 
+    def decoding_time(self, packet: Packet[Any]) -> Fraction | None:
+        """Return when a packet is decoded, in seconds; None if it does not say so."""
+        return None if packet.dts is None else packet.dts * packet.time_base - self._origin
+
     def frame_time(self, frame: Frame) -> Fraction | None:
         """Return when a picture is shown, or sound begins, in seconds; None if it does not say so."""
-        return None if frame.pts is None else frame.pts * frame.time_base - self._origin
+        if frame.pts is None or frame.time_base is None:
+            return None
+        return frame.pts * frame.time_base - self._origin
 
     def ticks(self, stream: Stream, time: Fraction) -> int:
         """Return a time as a stream counts it."""
@@ -249,7 +255,7 @@ class Film(Closing):
         return max(known, default=None)
 
 
-def _options(kind: FilmKind, file: BinaryIO) -> dict[str, str]:
+def _options(kind: FilmKind, file: SeekableFile) -> dict[str, str]:
     """Return the options for libav; they let it go straight to a time in an MP3 of constant bit rate."""
     return {**OPTIONS, "fflags": "+fastseek"} if has_constant_rate(kind, file) else OPTIONS
 
@@ -264,6 +270,7 @@ def reported(file: FilmFile | None, what: str) -> Iterator[None]:
         if file is not None:
             file.check()
         raise FormatError(f"{what}: {error.strerror or error}") from error
-    
+
+
 def _refuse(*_: object) -> NoReturn:
     raise UnsupportedError("the film names other files, which are not opened")
