@@ -33,7 +33,9 @@ from seekwarc.storage.source import Stats
 __all__ = ["Found", "add_payload_arguments", "found_record"]
 
 PIPE: Final = "a pipe cannot be searched for other records: store it in a file"
-JOINED: Final = "the payload of the whole resource, joined of the parts that the files have (206 Partial Content)"
+JOINED: Final = (
+    "the payload of the whole resource, joined of the parts that the files have (206 Partial Content)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +50,20 @@ class Found:
     is_logical: bool = False
     """Whether its payload is in other records, or in several."""
 
-    def cost(self) -> tuple[int, int]:
-        """Return the stored bytes that were fetched so far, and the bytes that were decoded."""
-        return sum(it.bytes_fetched for it in self.stats), sum(it.bytes_decoded for it in self.stats)
+    def cost(self) -> dict[str, int]:
+        """Return what finding the record, and reading of it, have cost so far, as `--json` has it."""
+        names = ("requests", "bytes_fetched", "bytes_decoded")
+        return {name: sum(getattr(it, name) for it in self.stats) for name in names}
+
+    @contextmanager
+    def placed(self) -> Iterator[None]:
+        """Have errors say where the record is, instead of the name of its payload."""
+        try:
+            yield
+        except SeekWarcError as error:
+            if error.source == self.record.payload.name:
+                error.source, error.offset = self.record.source, self.record.offset
+            raise
 
 
 def add_payload_arguments(parser: argparse.ArgumentParser) -> None:

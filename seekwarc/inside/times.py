@@ -39,19 +39,19 @@ def checked_time(name: str, value: float | Fraction | str) -> Fraction:
     return Fraction(value)
 
 
-def time_text(seconds: Fraction) -> str:
+def time_text(seconds: Fraction | float) -> str:
     """Return a time for people, to the millisecond: 1:15, 1:02:10.25."""
     hours, minutes, rest, milliseconds = _split(seconds)
     shown = f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
     return f"{shown}.{milliseconds:03}".rstrip("0") if milliseconds else shown
 
 
-def time_for_name(seconds: Fraction) -> str:
+def time_for_name(seconds: Fraction | float) -> str:
     """Return a time for the name of a file, in the order of which names sort: 01-02-10.250."""
     hours, minutes, rest, milliseconds = _split(seconds)
     return f"{hours:02}-{minutes:02}-{rest:02}.{milliseconds:03}"
 
 
-def _split(seconds: Fraction) -> tuple[int, int, int, int]:
+def _split(seconds: Fraction | float) -> tuple[int, int, int, int]:
     total, milliseconds = divmod(round(seconds * MILLISECONDS), MILLISECONDS)
     return total // 3600, total // 60 % 60, total % 60, milliseconds
