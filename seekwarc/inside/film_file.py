@@ -66,8 +66,11 @@ class FilmFile:
         self._calls_left = ROUNDS * self.size // BYTES_PER_CALL + FREE_CALLS
         self.bytes_read = 0
 
-    def read(self, count: int) -> bytes:
-        """Return up to `count` bytes; none at the end, and none after a failure."""
+    def read(self, count: int = -1, /) -> bytes:
+        """Return up to `count` bytes; none at the end, and none after a failure.
+
+        They may be fewer although the end is not near.
+        """
         if self._is_over:
             return b""
         try:
@@ -82,8 +85,8 @@ class FilmFile:
         self._position += len(data)
         return data
 
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Move the position."""
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        """Move the position, and return it."""
         base = (0, self._position, self.size)[whence]
         self._position = max(base + offset, 0)
         return self._position

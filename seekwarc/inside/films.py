@@ -96,11 +96,13 @@ class Film(Closing):
 
     def __init__(self, file: SeekableFile) -> None:
         av = media_library()
-        self.kind: FilmKind = kind_of(file)
         self.file = FilmFile(file)
+        self.kind = _kind(self.file)
+        options = _options(self.kind, self.file)
+        self.file.seek(0)
         with reported(self.file, "is damaged, or its index is missing, so it cannot be opened as a film"):
             self.container: InputContainer = av.open(
-                self.file, "r", format=self.kind.demuxer, options=_options(self.kind, file), io_open=_refuse
+                self.file, "r", format=self.kind.demuxer, options=options, io_open=_refuse
             )
         self.file.forget()
         streams = self.container.streams
@@ -112,7 +114,7 @@ class Film(Closing):
             raise UnsupportedError("has neither pictures nor sound")
         self._origin = Fraction(self.container.start_time or 0, av.time_base)
         self.duration = self._duration(av.time_base)
-        if self.kind is MP4 and is_fragmented(file):
+        if self.kind is MP4 and is_fragmented(self.file):
             # The index that libav has at first is that of the first fragment.
             self.duration = self._last_time()
 
@@ -253,6 +255,15 @@ class Film(Closing):
             if len(entries) and stream.time_base is not None:
                 known.append(entries[-1].timestamp * stream.time_base - self._origin)
         return max(known, default=None)
+
+
+def _kind(file: FilmFile) -> FilmKind:
+    try:
+        return kind_of(file)
+    except UnsupportedError:
+        # What cannot be read is of no kind.
+        file.check()
+        raise
 
 
 def _options(kind: FilmKind, file: SeekableFile) -> dict[str, str]:
