@@ -83,15 +83,12 @@ def encode_part(film: Film, start: Fraction, stop: Fraction, target: IO[bytes], 
 
 
 def check_decodable(stream: AudioStream | VideoStream) -> None:
-    """Refuse a stream that has no decoder, or pictures that are too large.
+    """Refuse a stream whose pictures are too large.
 
     Raises:
-        UnsupportedError: libav has no decoder for it.
         LimitError: Its pictures are too large.
     """
     context = stream.codec_context
-    if context is None:
-        raise UnsupportedError(f"has {stream.type} in a codec that cannot be decoded")
     if isinstance(context, media_library().VideoCodecContext):
         context.options = {"max_pixels": str(MAX_PIXELS)}
         if context.width * context.height > MAX_PIXELS:

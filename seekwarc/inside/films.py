@@ -99,6 +99,8 @@ class Film(Closing):
         self.file = FilmFile(file)
         self.kind = _kind(self.file)
         options = _options(self.kind, self.file)
+        is_in_fragments = self.kind is MP4 and is_fragmented(self.file)
+        # From here on libav alone moves in the file: it knows where it is without asking.
         self.file.seek(0)
         with reported(self.file, "is damaged, or its index is missing, so it cannot be opened as a film"):
             self.container: InputContainer = av.open(
@@ -106,15 +108,15 @@ class Film(Closing):
             )
         self.file.forget()
         streams = self.container.streams
-        # The picture of an album is a stream, too.
-        pictured = [it for it in streams.video if not it.disposition & type(it.disposition).attached_pic]
+        # The picture of an album is a stream, too; and damage makes codecs that there are not.
+        pictured = [it for it in streams.video if it.codec_context and not _is_cover(it)]
         self.video: VideoStream | None = pictured[0] if pictured else None
-        self.audio: Sequence[AudioStream] = tuple(streams.audio)
+        self.audio: Sequence[AudioStream] = tuple(it for it in streams.audio if it.codec_context)
         if not self.streams:
-            raise UnsupportedError("has neither pictures nor sound")
+            raise UnsupportedError("has neither pictures nor sound in a codec that is known")
         self._origin = Fraction(self.container.start_time or 0, av.time_base)
         self.duration = self._duration(av.time_base)
-        if self.kind is MP4 and is_fragmented(self.file):
+        if is_in_fragments:
             # The index that libav has at first is that of the first fragment.
             self.duration = self._last_time()
 
@@ -208,7 +210,7 @@ class Film(Closing):
         self, begin: Fraction, streams: Sequence[Timed], until: Fraction | None
     ) -> Iterator[Packet[Any]]:
         reference = streams[0]
-        with reported(self.file, f"cannot be read from {time_text(begin)} on"):
+        with reported(self.file, f"has an index that does not lead to {time_text(begin)}"):
             self.container.seek(self.ticks(reference, begin), stream=reference)
         self.file.forget()
         if until is not None:
@@ -264,6 +266,10 @@ def _kind(file: FilmFile) -> FilmKind:
         # What cannot be read is of no kind.
         file.check()
         raise
+
+
+def _is_cover(stream: VideoStream) -> bool:
+    return bool(stream.disposition & type(stream.disposition).attached_pic)
 
 
 def _options(kind: FilmKind, file: SeekableFile) -> dict[str, str]:

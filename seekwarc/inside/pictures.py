@@ -120,11 +120,10 @@ class _Showing:
 
     def __init__(self, film: Film, video: VideoStream, start: Fraction) -> None:
         self._film, self._video = film, video
-        self._keyframe = Fraction(0)
         self._packets = film.packets(start, (video,))
         self._frames = self._decoded()
-        self._shown: tuple[Fraction, VideoFrame] | None = None
-        self._next: tuple[Fraction, VideoFrame] | None = None
+        self._shown: tuple[Fraction, VideoFrame, Fraction] | None = None
+        self._next: tuple[Fraction, VideoFrame, Fraction] | None = None
         self._advance()
 
     @property
@@ -144,26 +143,26 @@ class _Showing:
             self._advance()
         if self._shown is None:
             return None
-        shown, frame = self._shown
+        shown, frame, keyframe = self._shown
         if self._next is None and time >= shown + max(_length(frame), Fraction(ONWARD)):
             return None
         ratio = self._video.codec_context.sample_aspect_ratio or Fraction(1)
         is_usual = 1 / MAX_PIXEL_RATIO <= ratio <= MAX_PIXEL_RATIO
-        return Picture(time, shown, self._keyframe, frame, ratio if is_usual else Fraction(1))
+        return Picture(time, shown, keyframe, frame, ratio if is_usual else Fraction(1))
 
     def _advance(self) -> None:
         if self._shown is None:
             self._next = next(self._frames, None)
         self._shown, self._next = self._next or self._shown, next(self._frames, None)
 
-    def _decoded(self) -> Iterator[tuple[Fraction, VideoFrame]]:
-        is_first = True
+    def _decoded(self) -> Iterator[tuple[Fraction, VideoFrame, Fraction]]:
+        keyframe = None
         for packet in self._with_end(self._packets):
-            if packet is not None and is_first:
-                self._keyframe, is_first = self._film.time(packet) or Fraction(0), False
             for frame in decoded(self._film, self._video, packet):
                 if (time := self._film.frame_time(frame)) is not None:
-                    yield time, frame
+                    if frame.key_frame or keyframe is None:
+                        keyframe = time
+                    yield time, frame, keyframe
 
     @staticmethod
     def _with_end(packets: Iterator[Packet[Any]]) -> Iterator[Packet[Any] | None]:

@@ -103,6 +103,7 @@ def small_film(form: str, seconds: int = 6) -> bytes:
     with av.open(target, "w", format=muxer, options=options) as out:
         pictures = video and out.add_stream(video, rate=RATE, options=VIDEO_OPTIONS[video])
         if pictures:
+            pictures.codec_context.thread_count = 1
             pictures.width, pictures.height, pictures.pix_fmt = WIDTH, HEIGHT, "yuv420p"
             pictures.codec_context.gop_size = RATE
             pictures.codec_context.time_base = Fraction(1, RATE)
