@@ -110,7 +110,7 @@ def frames(
     if step <= 0:
         raise RangeError("pictures cannot be 0 seconds apart")
     check_range("limit", limit, 1, MOST_PICTURES)
-    check_range("width", width or 1, 1, MAX_WIDTH)
+    check_range("width", 1 if width is None else width, 1, MAX_WIDTH)
     if folder is None and sheet is None:
         raise ValueError("neither a folder nor a sheet is named")
     if form not in PIXELS:

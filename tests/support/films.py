@@ -13,6 +13,9 @@ from pathlib import Path
 
 import pytest
 
+import seekwarc
+from tests.support.writing import response
+
 GRAB = """
 async (seconds) => {
   const video = document.querySelector("video");
@@ -191,3 +194,14 @@ def span_of(film: bytes) -> dict[str, tuple[float, float]]:
                 low, high = found.get(packet.stream.type, (begin, end))
                 found[packet.stream.type] = min(low, begin), max(high, end)
     return found
+
+
+def film_archive(path: Path, *forms: str, seconds: int = 6, frame_size: int = 64 << 10) -> dict[str, int]:
+    """Write an archive of small films at http://example.org/FORM; return where their records are."""
+    offsets = {}
+    with seekwarc.open(path, "w", frame_size=frame_size, threads=1) as out:
+        for form in forms:
+            kind = "audio/x" if form.startswith("sound") else "video/mp4"
+            block = response(small_film(form, seconds), kind)
+            offsets[form] = out.write_response(f"http://example.org/{form}", block).offset
+    return offsets
