@@ -62,9 +62,9 @@ def run(options: argparse.Namespace) -> int:
                 exact=options.exact,
                 existing=existing_option(options),
             )
-        cost = found.cost()
+        cost, length = found.cost(), record.length
     how = "encoded" if done.is_exact else "copied"
-    of = f", whose record has {human_size(record.length)}" if record.length else ""
+    of = f", whose record has {human_size(length)}" if length else ""
     early = f", {done.early:.3f} s before {time_text(options.start)}" if done.early else ""
     text = (
         f"{how} {time_text(done.begin)} to {time_text(done.end)}{early}: {', '.join(done.codecs)} in "
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
         "target_size": done.size,
         "payload_size": record.payload.known_size,
         "payload_read": done.bytes_read,
-        "length": record.length,
+        "length": length,
         **cost,
     }
     report_done(options, text, fields)

@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
                 existing=existing_option(options),
                 on_picture=lambda saved: _print(options, record, saved),
             )
-        cost = found.cost()
+        cost, length = found.cost(), record.length
     if not done.is_complete:
         say(f"only the first {done.pictures} pictures were made; --max allows more")
     if options.json:
@@ -95,13 +95,13 @@ def run(options: argparse.Namespace) -> int:
             "uri": record.target_uri,
             "sheet": options.sheet,
             **picked(done, "pictures", "failed", "duration", target_size="size", complete="is_complete"),
-            "length": record.length,
+            "length": length,
             **cost,
         }
         print(done_json(**fields, **({"status": "problems"} if done.failed else {})))
     else:
         failed = f", {done.failed} failed" if done.failed else ""
-        of = f", whose record has {human_size(record.length)}" if record.length else ""
+        of = f", whose record has {human_size(length)}" if length else ""
         print(
             f"{counted(done.pictures, 'picture')}{failed}, {human_size(done.size)}; "
             f"{human_size(cost['bytes_fetched'])} were read of the archive{of}"

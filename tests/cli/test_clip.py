@@ -60,22 +60,22 @@ def test_a_revisit_has_the_film_of_its_original(command, tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "message"),
+    ("words", "answer"),
     [
-        (["--uri", URI, "--from", "3", "--to", "2"], 2, "--to is 0:02, not after --from, 0:03"),
+        (["--uri", URI, "--from", "3", "--to", "2"], (2, "--to is 0:02, not after --from, 0:03")),
         (
             ["--uri", URI, "--from", "75", "--to", "80"],
             2,
             "offset 0: the clip would begin at 1:15, but the film",
         ),
-        (["--uri", URI, "--from", "1:75", "--to", "80"], 2, "'1:75' is not a time"),
-        (["--uri", "http://example.org/page", "--from", "1", "--to", "2"], 1, "is HTML or XML, not a film"),
-        (["--uri", "http://example.org/none", "--from", "1", "--to", "2"], 1, "no response or resource"),
+        (["--uri", URI, "--from", "1:75", "--to", "80"], (2, "'1:75' is not a time")),
+        (["--uri", "http://example.org/page", "--from", "1", "--to", "2"], (1, "is HTML or XML, not a film")),
+        (["--uri", "http://example.org/none", "--from", "1", "--to", "2"], (1, "no response or resource")),
     ],
 )
-def test_what_is_wrong_is_said(command, films, tmp_path, words, status, message) -> None:
-    answer = command("clip", films, *words, "-o", tmp_path / "cut.mp4", status=status)
-    assert message in answer.stderr
+def test_what_is_wrong_is_said(command, films, tmp_path, words, answer) -> None:
+    status, message = answer
+    assert message in command("clip", films, *words, "-o", tmp_path / "cut.mp4", status=status).stderr
     assert list(tmp_path.iterdir()) == []
 
 

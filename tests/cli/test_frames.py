@@ -56,10 +56,10 @@ def test_existing_pictures_are_kept(command, films, tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "message"),
+    ("words", "answer"),
     [
-        (["--uri", URI, "--every", "1"], 2, "name a folder with -o, a sheet with --sheet, or both"),
-        (["--uri", URI, "--every", "0", "-o", "new"], 2, "pictures cannot be 0 seconds apart"),
+        (["--uri", URI, "--every", "1"], (2, "name a folder with -o, a sheet with --sheet, or both")),
+        (["--uri", URI, "--every", "0", "-o", "new"], (2, "pictures cannot be 0 seconds apart")),
         (
             ["--uri", "http://example.org/sound.mp3", "--every", "1", "-o", "new"],
             1,
@@ -67,7 +67,8 @@ def test_existing_pictures_are_kept(command, films, tmp_path) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_said(command, films, tmp_path, words, status, message) -> None:
+def test_what_is_wrong_is_said(command, films, tmp_path, words, answer) -> None:
+    status, message = answer
     assert message in command("frames", films, *words, status=status, cwd=tmp_path).stderr
 
 

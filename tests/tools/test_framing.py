@@ -24,9 +24,9 @@ def payload():
 def test_pictures_and_a_sheet_are_made_in_one_go(payload, tmp_path) -> None:
     saved = []
     sheet = tmp_path / "sheet.png"
-    done = tools.frames(payload, tmp_path / "a" / "b", every="0:02", sheet=sheet, on_picture=saved.append)
+    done = tools.frames(payload, tmp_path / "a" / "b", every="0:02.5", sheet=sheet, on_picture=saved.append)
     assert (done.pictures, done.failed, done.is_complete) == (3, 0, True)
-    assert [it.wanted for it in saved] == [0, 2, 4]
+    assert [it.wanted for it in saved] == [0, 2.5, 5]
     files = [*(tmp_path / "a" / "b").iterdir(), sheet]
     assert done.size == sum(it.stat().st_size for it in files)
 
