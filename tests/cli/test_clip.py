@@ -65,8 +65,7 @@ def test_a_revisit_has_the_film_of_its_original(command, tmp_path) -> None:
         (["--uri", URI, "--from", "3", "--to", "2"], (2, "--to is 0:02, not after --from, 0:03")),
         (
             ["--uri", URI, "--from", "75", "--to", "80"],
-            2,
-            "offset 0: the clip would begin at 1:15, but the film",
+            (2, "offset 0: the clip would begin at 1:15, but the film"),
         ),
         (["--uri", URI, "--from", "1:75", "--to", "80"], (2, "'1:75' is not a time")),
         (["--uri", "http://example.org/page", "--from", "1", "--to", "2"], (1, "is HTML or XML, not a film")),

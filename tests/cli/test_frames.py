@@ -62,8 +62,7 @@ def test_existing_pictures_are_kept(command, films, tmp_path) -> None:
         (["--uri", URI, "--every", "0", "-o", "new"], (2, "pictures cannot be 0 seconds apart")),
         (
             ["--uri", "http://example.org/sound.mp3", "--every", "1", "-o", "new"],
-            1,
-            "has sound and no pictures",
+            (1, "has sound and no pictures"),
         ),
     ],
 )
