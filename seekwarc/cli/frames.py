@@ -118,7 +118,7 @@ def _print(options: argparse.Namespace, record: Record, saved: Saved) -> None:
             "error": saved.failure.as_json() if saved.failure is not None else None,
         }
         print(json.dumps(fields))
-    elif saved.failure is not None:
-        say(f"{time_text(saved.wanted)}: {saved.failure.message}")
     elif saved.target is not None:
         print(saved.target)
+    if saved.failure is not None:
+        say(f"{time_text(saved.wanted)}: {saved.failure.message}")
