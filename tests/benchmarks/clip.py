@@ -40,13 +40,14 @@ def measure(folder: Path, size: int) -> Iterator[Figure]:
     yield Figure("the record", length / MIB, "MiB")
 
     target = folder / "cut.mp4"
-    done, seconds, fetched, _ = _ours(archive, offset, length, start, stop, target)
+    place, times = (offset, length), (start, stop)
+    done, seconds, fetched, _ = _ours(archive, place, times, target)
     yield Figure("`seekwarc.clip`, .warc.zst on disk", seconds, "s")
     yield Figure("the clip", done.size / MIB, "MiB")
     yield Figure("read for it", fetched / MIB, "MiB")
     yield Figure("read beside the clip itself", (fetched - done.size) / MIB, "MiB")
     with RangeServer(archive.read_bytes()) as server:
-        _, seconds, fetched, requests = _ours(server.url, offset, length, start, stop, target)
+        _, seconds, fetched, requests = _ours(server.url, place, times, target)
     yield Figure("`seekwarc.clip`, over HTTP on this machine", seconds, "s")
     yield Figure("requests of that", requests, "requests")
     yield Figure("read for it", fetched / MIB, "MiB")
@@ -73,15 +74,15 @@ def measure(folder: Path, size: int) -> Iterator[Figure]:
 
 
 def _ours(
-    target: Path | str, offset: int, length: int, start: float, stop: float, cut: Path
+    target: Path | str, place: tuple[int, int], times: tuple[float, float], cut: Path
 ) -> tuple[seekwarc.Clip, float, int, int]:
     """Cut with an archive that was just opened; return the clip, and the best time and its cost."""
     best: tuple[seekwarc.Clip, float, int, int] | None = None
     for _ in range(ROUNDS):
         begin = time.perf_counter()
         with seekwarc.open(target) as opened:
-            payload = opened.record_at(offset, length).payload
-            done = seekwarc.clip(payload, start, stop, cut, existing="overwrite")
+            payload = opened.record_at(*place).payload
+            done = seekwarc.clip(payload, *times, cut, existing="overwrite")
             stats = opened.stats
         seconds = time.perf_counter() - begin
         if best is None or seconds < best[1]:
