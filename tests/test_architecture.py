@@ -84,6 +84,7 @@ NO_TESTS_OF_THEIR_OWN = {
     "seekwarc.format.header_fields": "tested by tests/format/test_warc.py and test_http.py",
     "seekwarc.storage": "a docstring",
     "seekwarc.frames": "a docstring",
+    "seekwarc.inside": "a docstring",
     "seekwarc.frames.stdlib_codec": "tested by tests/frames/test_codec.py",
     "seekwarc.frames.zstandard_codec": "tested by tests/frames/test_codec.py",
     "seekwarc.frames.verify": "tested by tests/frames/test_run.py",

@@ -25,7 +25,7 @@ from seekwarc.errors import SeekWarcError
 from seekwarc.format.words import counted
 from seekwarc.inside.times import parse_time, time_text
 from seekwarc.read.record import Record
-from seekwarc.tools.framing import MAX_PICTURES, MAX_WIDTH, MOST_PICTURES, Saved, frames
+from seekwarc.tools.framing import MAX_ASKED, MAX_PICTURES, MAX_WIDTH, Saved, frames
 
 __all__ = ["add_arguments", "run"]
 
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max",
         dest="limit",
-        type=number("number of pictures", 1, MOST_PICTURES),
+        type=number("number of pictures", 1, MAX_ASKED),
         default=MAX_PICTURES,
         metavar="N",
         help=f"largest number of pictures (default: {MAX_PICTURES})",

@@ -13,12 +13,24 @@ from typing import Final
 from seekwarc.errors import UnsupportedError
 from seekwarc.inside.film_file import SeekableFile
 
-__all__ = ["KINDS", "MP4", "WAV", "FilmKind", "has_constant_rate", "is_fragmented", "kind_of", "kind_of_name"]
+__all__ = [
+    "KINDS",
+    "MP4",
+    "WAV",
+    "FilmKind",
+    "has_constant_rate",
+    "index_range",
+    "is_fragmented",
+    "kind_of",
+    "kind_of_name",
+]
 
 BEGINNING: Final = 4096
 ID3_HEADER: Final = 10
 MAX_MP3_HEAD: Final = 64
 """Where the first frame of an MP3 says what follows."""
+MAX_BOXES: Final = 8
+"""Boxes of an MP4 among which its index is looked for."""
 MAX_FRAGMENTED_HEAD: Final = 64 << 10
 """Where the head of a fragmented film is: it has no entries for pictures, so it is short."""
 
@@ -39,7 +51,7 @@ class FilmKind:
     audio_codec: str = "aac"
     """Encoder of sound for exact cuts."""
     is_encoded_again: bool = False
-    """Whether its head tells of all samples, so that a part is encoded again, which loses nothing."""
+    """Whether its head describes all samples, so that a part is encoded again, which loses nothing."""
 
 
 MP4: Final = FilmKind("mp4", "mov", "mp4", (".mp4", ".m4v", ".m4a", ".mov"), "libx264")
@@ -74,7 +86,7 @@ def kind_of(file: SeekableFile) -> FilmKind:
     """Return the kind of film that a file holds, by its first bytes.
 
     Raises:
-        UnsupportedError: It is none of `KINDS`.
+        UnsupportedError: It is not of one of `KINDS`.
     """
     head = _read(file, 0, BEGINNING)
     is_tagged = head.startswith(b"ID3")
@@ -99,6 +111,23 @@ def has_constant_rate(kind: FilmKind, file: SeekableFile) -> bool:
     return b"Info" in _read(file, _id3_length(head) if head.startswith(b"ID3") else 0, MAX_MP3_HEAD)
 
 
+def index_range(file: SeekableFile) -> tuple[int, int] | None:
+    """Return where the index of an MP4 is, [start, stop): before or after everything else."""
+    at = 0
+    for _ in range(MAX_BOXES):
+        head = _read(file, at, 16)
+        size, name = int.from_bytes(head[:4]), head[4:8]
+        if size == 1:
+            # A size of 64 bits follows (ISO/IEC 14496-12, 4.2.2).
+            size = int.from_bytes(head[8:16])
+        if len(head) < 16 or size < 8:
+            return None
+        if name == b"moov":
+            return at, at + size
+        at += size
+    return None
+
+
 def is_fragmented(file: SeekableFile) -> bool:
     """Tell whether an MP4 has its index in pieces all over the film."""
     return b"mvex" in _read(file, 0, MAX_FRAGMENTED_HEAD)
@@ -117,7 +146,7 @@ def _id3_length(head: bytes) -> int:
 
 
 def _what(head: bytes) -> str:
-    """Say what something is that is no film."""
+    """Say what something is that is not a film."""
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     for beginning, what in _LISTS:
         if start.startswith(beginning):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 from seekwarc.closing import Closing
 from seekwarc.errors import FormatError, LimitError, UnsupportedError
 from seekwarc.inside.film_file import FilmFile, SeekableFile
-from seekwarc.inside.film_kinds import MP4, FilmKind, has_constant_rate, is_fragmented, kind_of
+from seekwarc.inside.film_kinds import MP4, FilmKind, has_constant_rate, index_range, is_fragmented, kind_of
 from seekwarc.inside.times import time_text
 
 if TYPE_CHECKING:
@@ -100,6 +100,8 @@ class Film(Closing):
         self.kind = _kind(self.file)
         options = _options(self.kind, self.file)
         is_in_fragments = self.kind is MP4 and is_fragmented(self.file)
+        if self.kind is MP4 and (index := index_range(self.file)) is not None:
+            self.file.expect([index])
         # From here on libav alone moves in the file: it knows where it is without asking.
         self.file.seek(0)
         with reported(self.file, "is damaged, or its index is missing, so it cannot be opened as a film"):

@@ -29,7 +29,7 @@ def parse_time(text: str) -> Fraction:
 
 
 def checked_time(name: str, value: float | Fraction | str) -> Fraction:
-    """Return an argument that is a time in seconds or as text; `ValueError` or `TypeError` if it is none."""
+    """Return an argument that is a time in seconds or as text; refuse others (`ValueError`, `TypeError`)."""
     if isinstance(value, str):
         return parse_time(value)
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction):

@@ -23,7 +23,7 @@ __all__ = ["MAX_PICTURES", "Framing", "Saved", "frames"]
 
 MAX_PICTURES: Final = 100
 """Pictures that are made unless more are asked for."""
-MOST_PICTURES: Final = 10_000
+MAX_ASKED: Final = 10_000
 MAX_WIDTH: Final = 8192
 MAX_FAILURES: Final = 20
 """Damaged places after which a film is given up."""
@@ -31,7 +31,7 @@ MAX_FAILURES: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saved:
-    """A picture of a film, or why there is none. Times are in seconds from the beginning of the film."""
+    """A picture of a film, or why it is missing. Times are in seconds from the beginning of the film."""
 
     wanted: float
     """The time that was asked for."""
@@ -109,7 +109,7 @@ def frames(
     step = checked_time("every", every)
     if step <= 0:
         raise RangeError("pictures cannot be 0 seconds apart")
-    check_range("limit", limit, 1, MOST_PICTURES)
+    check_range("limit", limit, 1, MAX_ASKED)
     check_range("width", 1 if width is None else width, 1, MAX_WIDTH)
     if folder is None and sheet is None:
         raise ValueError("neither a folder nor a sheet is named")

@@ -138,7 +138,7 @@ def open_film(payload: Extent) -> Film:
     """Open a payload as a film; see `Film`."""
     if payload.codings:
         raise UnsupportedError(
-            f"has the content coding {', '.join(payload.codings)}, in which no time can be gone to: write it "
-            "decoded (`seekwarc cat --decoded`), and cut that"
+            f"has the content coding {', '.join(payload.codings)}, which can only be read from its "
+            "beginning: write it decoded (`seekwarc cat --decoded`), and cut that"
         )
     return Film(payload.open())

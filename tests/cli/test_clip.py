@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import seekwarc
-from tests.inside.test_clips import assert_is_part_of
+from tests.support.cutting import assert_is_part_of
 from tests.support.films import film_archive, small_film
 
 URI = "http://example.org/first.mp4"

@@ -11,7 +11,7 @@ from seekwarc.errors import ChecksumError, FormatError, RangeError, UnsupportedE
 from seekwarc.inside.clips import Cut, copy_part
 from seekwarc.inside.film_kinds import KINDS, kind_of
 from seekwarc.inside.films import Film
-from tests.inside.test_film_file import Watched
+from tests.support.cutting import Watched, assert_is_part_of
 from tests.support.films import FORMS, packets_of, small_film, span_of
 
 COPIED = [it for it in FORMS if it not in ("sound.flac", "sound.wav")]
@@ -25,14 +25,6 @@ def cut_out(film, start: str, stop: str, name: str | None = None) -> tuple[Cut, 
     with Film(file) as opened:
         cut = copy_part(opened, Fraction(start), Fraction(stop), target, kind)
     return cut, target.getvalue()
-
-
-def assert_is_part_of(clip: bytes, film: bytes) -> None:
-    """Compare packets: those of the clip follow each other in the film, and none is missing."""
-    whole = packets_of(film)
-    for kind, found in packets_of(clip).items():
-        first = whole[kind].index(found[0])
-        assert whole[kind][first : first + len(found)] == found, kind
 
 
 @pytest.mark.parametrize("form", COPIED)

@@ -11,6 +11,7 @@ from seekwarc.errors import RangeError, UnsupportedError
 from seekwarc.inside.exact_clips import encode_part
 from seekwarc.inside.film_kinds import KINDS, kind_of
 from seekwarc.inside.films import Film
+from tests.support.cutting import pictures_of
 from tests.support.films import FORMS, RATE, small_film, span_of
 
 FRAME = 1 / RATE
@@ -24,12 +25,6 @@ def encoded_out(film: bytes, start: str, stop: str, name: str | None = None) -> 
     assert cut.begin == Fraction(start)
     assert abs(cut.end - Fraction(stop)) <= Fraction(1, RATE)
     return target.getvalue()
-
-
-def pictures_of(film: bytes) -> list[bytes]:
-    av = pytest.importorskip("av")
-    with av.open(io.BytesIO(film)) as container:
-        return [bytes(frame.reformat(format="gray").planes[0]) for frame in container.decode(video=0)]
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -8,27 +8,9 @@ import pytest
 
 from seekwarc.errors import ChecksumError, LimitError, SourceError
 from seekwarc.inside.film_file import FIRST_STEP, MAX_STEP, FilmFile
+from tests.support.cutting import Watched
 
 SIZE = 8 << 20
-
-
-class Watched(io.BytesIO):
-    """A file that logs its reads, and fails in places."""
-
-    def __init__(
-        self, data: bytes, damaged: tuple[int, int] = (0, 0), error: Exception | None = None
-    ) -> None:
-        super().__init__(data)
-        self.reads: list[tuple[int, int]] = []
-        self._damaged = damaged
-        self._error = error or ChecksumError("damaged")
-
-    def read(self, size: int = -1) -> bytes:
-        start = self.tell()
-        self.reads.append((start, start + size))
-        if start < self._damaged[1] and start + size > self._damaged[0]:
-            raise self._error
-        return super().read(size)
 
 
 def data_of(size: int = SIZE) -> bytes:

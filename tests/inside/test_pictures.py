@@ -10,8 +10,7 @@ import pytest
 from seekwarc.errors import ChecksumError, LimitError, UnsupportedError
 from seekwarc.inside.films import Film
 from seekwarc.inside.pictures import PIXELS, Picture, Pictures, encoded, scaled, times_every
-from tests.inside.test_exact_clips import pictures_of
-from tests.inside.test_film_file import Watched
+from tests.support.cutting import Watched, opened_picture, pictures_of
 from tests.support.films import FORMS, HEIGHT, RATE, WIDTH, small_film
 
 FILMS = [form for form, (_, video, _, _) in FORMS.items() if video]
@@ -19,13 +18,6 @@ FILMS = [form for form, (_, video, _, _) in FORMS.items() if video]
 
 def gray(picture: Picture) -> bytes:
     return bytes(picture.frame.reformat(format="gray").planes[0])
-
-
-def opened(data: bytes, form: str):
-    """Decode a picture file."""
-    av = pytest.importorskip("av")
-    with av.open(io.BytesIO(data), format=f"{form}_pipe") as container:
-        return next(container.decode(video=0))
 
 
 @pytest.mark.parametrize("form", FILMS)
@@ -81,7 +73,7 @@ def test_a_picture_becomes_a_file(form, codec, width) -> None:
     with Film(io.BytesIO(small_film("first.mp4"))) as film:
         picture = Pictures(film).at(Fraction("2.5"))
         data = encoded(scaled(picture, width, form=PIXELS[form]), form)
-        got = opened(data, codec)
+        got = opened_picture(data, codec)
         size = (WIDTH, HEIGHT) if width is None else (80, 45)
         assert (got.width, got.height) == size
         expected = bytes(picture.frame.reformat(*size, format="gray").planes[0])

@@ -11,7 +11,7 @@ from seekwarc.errors import LimitError
 from seekwarc.inside.films import Film
 from seekwarc.inside.pictures import Pictures, times_every
 from seekwarc.inside.sheets import CAPTION, GAP, contact_sheet
-from tests.inside.test_pictures import opened
+from tests.support.cutting import opened_picture
 from tests.support.films import small_film
 
 
@@ -21,7 +21,7 @@ def test_a_sheet_has_all_pictures_with_their_times() -> None:
         sheet = contact_sheet(
             (pictures.at(time) for time in times_every(film, Fraction(1), 9)), width=80, columns=4
         )
-    got = opened(sheet, "png")
+    got = opened_picture(sheet, "png")
     assert (got.width, got.height) == (GAP + 4 * (80 + GAP), GAP + 2 * (45 + CAPTION + GAP))
     plane = got.reformat(format="rgb24").planes[0]
     rows = [bytes(plane)[at * plane.line_size :][: 3 * got.width] for at in range(got.height)]
@@ -36,7 +36,7 @@ def test_a_sheet_has_all_pictures_with_their_times() -> None:
 
 
 def test_no_pictures_make_an_empty_sheet() -> None:
-    assert opened(contact_sheet([]), "png").height == GAP
+    assert opened_picture(contact_sheet([]), "png").height == GAP
 
 
 def test_a_sheet_that_would_be_huge_is_refused() -> None:

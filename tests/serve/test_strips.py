@@ -9,8 +9,8 @@ from seekwarc.serve import strips
 from seekwarc.serve.app import application
 from seekwarc.serve.library import Library
 from seekwarc.serve.strips import MAX_CACHED, PICTURES, Strips
-from tests.inside.test_pictures import opened
 from tests.serve.asgi import Client
+from tests.support.cutting import opened_picture
 from tests.support.films import film_archive
 from tests.support.writing import response
 
@@ -54,7 +54,7 @@ def test_pictures_are_small_and_spread_over_the_film(films_client, path_of, name
     assert facts["pictures"] == pytest.approx([0.25 + number / 2 for number in range(12)], abs=0.1)
     answer = films_client.get(f"{path}/pictures/5")
     assert answer.headers["content-type"] == "image/jpeg"
-    picture = opened(answer.body, "jpeg")
+    picture = opened_picture(answer.body, "jpeg")
     assert (picture.width, picture.height) == (192, 108)
     assert len(answer.body) < 20_000
 
@@ -97,7 +97,7 @@ def test_only_films_have_pictures(films_client, path_of) -> None:
     assert not films_client.get(path_of("sound.mp3")).json["pictures"]
 
 
-def test_without_the_package_there_are_none(films_client, path_of, monkeypatch) -> None:
+def test_without_the_package_no_film_has_pictures(films_client, path_of, monkeypatch) -> None:
     monkeypatch.setattr(strips.importlib.util, "find_spec", lambda _: None)
     assert films_client.get(path_of("first.mp4")).json["pictures"] is False
 

@@ -8,7 +8,7 @@ import io
 import pytest
 
 import seekwarc
-from tests.inside.test_clips import assert_is_part_of
+from tests.support.cutting import assert_is_part_of
 from tests.support.films import film_archive, small_film
 from tests.support.partial import PartsWriter
 from tests.support.rangeserver import RangeServer
@@ -110,7 +110,7 @@ def test_a_coded_payload_is_refused_with_advice(tmp_path) -> None:
         out.write_response("http://example.org/x", block)
     with seekwarc.open(file.getvalue()) as opened:
         payload = next(opened.records(type="response")).payload
-        with pytest.raises(seekwarc.UnsupportedError, match="content coding gzip, in which no time"):
+        with pytest.raises(seekwarc.UnsupportedError, match="content coding gzip, which can only be read"):
             seekwarc.clip(payload, 1, 2, tmp_path / "cut.mp4")
 
 
