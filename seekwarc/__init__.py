@@ -94,6 +94,8 @@ if TYPE_CHECKING:
     from seekwarc.storage.source import RangeReadable
     from seekwarc.storage.source import RangeSource as RangeSource
     from seekwarc.storage.source import Stats as Stats
+    from seekwarc.write.clips import Clip as Clip
+    from seekwarc.write.clips import clip as clip
     from seekwarc.write.dedup import Deduplicator as Deduplicator
     from seekwarc.write.dedup import Duplicates as Duplicates
     from seekwarc.write.dedup import Original as Original
@@ -150,6 +152,7 @@ _HOMES = {
         "storage.fsspec": "FileSystemSource",
         "storage.plan": "ReadPolicy",
         "storage.source": "RangeSource Stats",
+        "write.clips": "Clip clip",
         "write.dedup": "Deduplicator Duplicates Original",
         "write.file_layout": "TableMode",
         "write.options": "WriterOptions",

@@ -32,6 +32,8 @@ VERBS: Final = {
     "pack": "put files of any kind into a new .warc.zst",
     "ls": "list the records of a file",
     "cat": "print a record, or any byte range of it",
+    "clip": "cut a part out of an archived film, reading only what it needs",
+    "frames": "save pictures of an archived film, each named by its time",
     "extract": "write payloads into a folder, and a list of what came from where",
     "text": "write the text of pages, for a search engine or a language model",
     "info": "describe a file, or one record and its frames",

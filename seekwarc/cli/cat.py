@@ -20,43 +20,27 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Final
 
 from seekwarc.cli.arguments import add_flag
-from seekwarc.cli.options import (
-    add_index_limits,
-    add_limit_arguments,
-    add_sidecar_argument,
-    index_limits,
-    limit_options,
-    open_options,
-)
+from seekwarc.cli.payloads import add_payload_arguments, found_record
 from seekwarc.cli.printing import say
-from seekwarc.cli.records import add_record_arguments, wanted_record
 from seekwarc.cli.sizes import counts_from_end, parse_range
-from seekwarc.cli.targets import open_archive
-from seekwarc.errors import FormatError, HoleError, NotFoundError, RangeError, SeekWarcError, SegmentError
+from seekwarc.errors import FormatError, RangeError
 from seekwarc.read.extent import Extent
 from seekwarc.read.record import Record
-from seekwarc.storage.expand import expand
 from seekwarc.write.files import write_all
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 __all__ = ["add_arguments", "run"]
 
-PIPE = "a pipe cannot be searched for other records: store it in a file"
-STEP = 8 << 20
-STEP_TO_DAMAGE = 64 << 10
+STEP: Final = 8 << 20
+STEP_TO_DAMAGE: Final = 64 << 10
 """With --partial: of what is read in one step, nothing is printed if it is damaged."""
-UNKNOWN_SIZE = 1 << 62
-JOINED = "the payload of the whole resource, joined of the parts that the files have (206 Partial Content)"
+UNKNOWN_SIZE: Final = 1 << 62
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_record_arguments(parser, required=True, file_required=False)
+    add_payload_arguments(parser)
     parser.add_argument(
         "--range",
         metavar="RANGE",
@@ -76,143 +60,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--decoded",
         text="undo the content coding (gzip, deflate, br, zstd); a range then counts decoded bytes",
     )
-    parser.add_argument(
-        "--with",
-        dest="others",
-        metavar="FILE",
-        nargs="+",
-        default=[],
-        help="other files that may hold segments of the record, or the original of a revisit",
-    )
-    add_flag(parser, "--joined", text=JOINED)
     text = "print what is intact of a damaged record, with zero bytes for damaged frames, or its beginning"
     add_flag(parser, "--partial", text=text)
     add_flag(parser, "--no-verify", text="stop decoding at the end of the range, and check no checksum")
-    add_sidecar_argument(parser)
-    group = parser.add_argument_group("by an index, instead of FILE")
-    group.add_argument(
-        "--index",
-        metavar="INDEX",
-        help="sorted CDXJ file, index of a ZipNum cluster, or Parquet file, to look --uri up in",
-    )
-    group.add_argument(
-        "--date",
-        metavar="DATE",
-        help="date of the capture: 2026, 20261121 or 2026-11-21T09:30:00Z (default: the latest)",
-    )
-    add_flag(group, "--closest", text="the capture nearest to --date")
-    group.add_argument(
-        "--files",
-        metavar="DIR|URL",
-        help="where the files that the index names are (default: in the folder of the index)",
-    )
-    add_index_limits(group)
-    add_limit_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    _use_own_index(options)
-    if options.index is not None:
-        return _run_with_index(options)
-    if options.file is None or options.date is not None or options.closest or options.files is not None:
-        raise SeekWarcError("name a FILE or an --index; --date, --closest and --files need an index")
-    files = list(expand(options.file))
-    if options.offset is not None and len(files) > 1:
-        raise SeekWarcError(f"OFFSET names a record of one file, and {options.file} has {len(files)}")
-    given = open_options(options, len(files) + len(options.others))
-    if options.joined and options.uri is not None and options.part == "payload":
-        _print_logical(None, files, options)
-        return 0
-    missing: NotFoundError | None = None
-    for name in files:
-        with open_archive(name, **given) as archive:
-            try:
-                record, status = wanted_record(archive, options)
-            except NotFoundError as error:
-                missing = error
-                continue
-            record = _filled(record, options)
-            is_alone = record.type != "revisit" and record.segment_number is None and not options.joined
-            if options.part == "payload" and not is_alone:
-                if archive.size is None:
-                    raise NotFoundError(PIPE, source=archive.name)
-                _print_logical(record, files, options)
-            else:
-                status |= _print_intact(record, options)
-            return status
-    assert missing is not None
-    missing.source = options.file
-    raise missing
-
-
-def _use_own_index(options: argparse.Namespace) -> None:
-    """Look a URI up in the index that a WACZ has."""
-    has_other = options.index is not None or options.joined or options.others
-    if has_other or options.uri is None or options.file is None:
-        return
-    from seekwarc.storage.zip_members import is_wacz
-
-    if is_wacz(options.file):
-        options.index, options.file = options.file, None
-
-
-def _run_with_index(options: argparse.Namespace) -> int:
-    from seekwarc.cdx.index import Index
-
-    if (
-        options.uri is None
-        or options.file is not None
-        or options.others
-        or options.sidecar is not None
-        or options.joined
-    ):
-        raise SeekWarcError("--index needs --uri, and takes none of FILE, --with, --sidecar and --joined")
-    if options.closest and options.date is None:
-        raise SeekWarcError("--closest needs a --date")
-    if options.date is not None and (options.since, options.until) != (None, None):
-        raise SeekWarcError("name the capture by --date, or by --since and --until")
-    limits = {**limit_options(options), **index_limits(options)}
-    from seekwarc.format.dates import LATEST
-
-    with Index(options.index, files=options.files, **limits) as index:
-        since, until = (options.date or _digits(it) for it in (options.since, options.until))
-        wanted = {"closest": options.date} if options.closest else {"since": since, "until": until}
-        for capture in index.lookup(options.uri, **{"closest": LATEST, **wanted}):
-            record = capture.open(resolve=options.part == "payload")
-            if record.type in ("response", "resource", "revisit"):
-                return _print_intact(_filled(record, options), options)
-        at = f" at {options.date}; --closest takes the nearest" if options.date is not None else ""
-        raise NotFoundError(f"no capture of {options.uri}{at}", source=index.name)
-
-
-def _digits(date: datetime | None) -> str | None:
-    from seekwarc.format.dates import DIGITS
-
-    return f"{date:%Y%m%d%H%M%S}".rjust(DIGITS, "0") if date is not None else None
-
-
-def _print_logical(record: Record | None, files: Sequence[str], options: argparse.Namespace) -> None:
-    """Print a payload that other records hold: of a revisit, segments, or a URI captured in parts."""
-    from seekwarc.collection.collection import Collection
-
-    named = [*files, *options.others]
-    with Collection(named, **open_options(options, len(named))) as collection:
-        try:
-            uri = options.uri if record is None else None
-            _print(collection.open_record(record, uri=uri, joined=options.joined).payload, options)
-        except HoleError:
-            raise
-        except (NotFoundError, SegmentError) as error:
-            hint = "name the other files with --with, or print what is here with --part block"
-            raise NotFoundError(f"{error}; {hint}") from None
-
-
-def _filled(record: Record, options: argparse.Namespace) -> Record:
-    if not options.partial:
-        return record
-    from seekwarc.read.filled import filled_record
-
-    return filled_record(record)
+    with found_record(options, part=options.part) as found:
+        if found.is_logical:
+            _print(found.record.payload, options)
+            return 0
+        return found.status | _print_intact(found.record, options)
 
 
 def _print_intact(record: Record, options: argparse.Namespace) -> int:
@@ -220,8 +78,9 @@ def _print_intact(record: Record, options: argparse.Namespace) -> int:
     if not options.partial:
         _print(_part(record, options.part), options)
         return 0
-    from seekwarc.read.filled import gaps_of
+    from seekwarc.read.filled import filled_record, gaps_of
 
+    record = filled_record(record)
     try:
         _print(_part(record, options.part), options)
     except FormatError as error:

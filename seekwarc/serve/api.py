@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
+from http import HTTPStatus
 from typing import Any, Final
 
 from starlette.exceptions import HTTPException
@@ -32,6 +33,7 @@ from seekwarc.serve.payload import record_routes, view_of
 from seekwarc.serve.representation import END
 from seekwarc.serve.served import ServedRecord
 from seekwarc.serve.stream import Workers, while_connected
+from seekwarc.serve.strips import PICTURES, Strips, has_strip, picture_tag
 from seekwarc.serve.text_search import TextSearch
 from seekwarc.tools.describe import coverage_of, payload_format
 
@@ -58,13 +60,14 @@ CLIENT_IS_GONE: Final = 499
 """Status of an answer whose client has closed the connection."""
 
 _HEADERS: Final = {**dict(SAFE), "cache-control": "no-store", "content-type": "application/json"}
+_PICTURE_HEADERS: Final = {**dict(SAFE), "cache-control": "no-cache", "content-type": "image/jpeg"}
 
 
 def api_routes(library: Library, replay: str | None = None, search: TextSearch | None = None) -> list[Route]:
     """Return the routes to mount at /api."""
     views = Views()
     api = _Api(library, views, replay, search)
-    workers = Workers(THREADS)
+    workers, decoder = Workers(THREADS), Workers(1)
 
     def answer(function: Callable[[Request], dict[str, Any]]) -> Callable[[Request], Any]:
         return endpoint(lambda request: Response(json_bytes(function(request)), headers=_HEADERS))
@@ -82,19 +85,32 @@ def api_routes(library: Library, replay: str | None = None, search: TextSearch |
         Route("/records/{record_id}/frames", answer(api.frames)),
         Route("/views/{view}", answer(api.view)),
         Route("/records/{record_id}/page", endpoint(api.page)),
+        Route("/records/{record_id}/pictures", _endpoint(api.pictures, decoder)),
+        Route("/records/{record_id}/pictures/{number}", _endpoint(api.picture, workers, api.made, decoder)),
         *record_routes(library.open, "/records/{record_id}", known=library.known, views=views),
     ]
 
 
-def _endpoint(function: Callable[[Request], Response], workers: Workers) -> Callable[[Request], Any]:
-    """Return an endpoint for a function that may block; it is stopped when its client disconnects."""
+def _endpoint(
+    function: Callable[[Request], Response | None],
+    workers: Workers,
+    otherwise: Callable[[Request], Response] | None = None,
+    others: Workers | None = None,
+) -> Callable[[Request], Any]:
+    """Return an endpoint for a function that may block; it is stopped when its client disconnects.
+
+    If it returns None, `otherwise` is called by `others`.
+    """
 
     async def endpoint(request: Request) -> Response:
         answer = Response(status_code=CLIENT_IS_GONE)
 
         async def work() -> None:
             nonlocal answer
-            answer = await workers.run(partial(function, request))
+            found = await workers.run(partial(function, request))
+            if found is None and otherwise is not None and others is not None:
+                found = await others.run(partial(otherwise, request))
+            answer = found or answer
 
         await while_connected(request.receive, work)
         return answer
@@ -108,6 +124,7 @@ class _Api:
         self._search = search
         self._replay = replay
         self._views = views
+        self._strips = Strips()
 
     def summary(self, _: Request) -> dict[str, Any]:
         catalogue = self._library.catalogue
@@ -195,6 +212,7 @@ class _Api:
             "block_size": record.content_length,
             "payload_size": size,
             "payload_format": payload_format(record) if size is not None else None,
+            "pictures": size is not None and has_strip(served),
             "counting": counting,
             "truncated": stored.truncated,
             "problem": problem,
@@ -227,6 +245,30 @@ class _Api:
         markup = markup_of(served, view)
         return Response(markup.data, headers=dict(markup.headers))
 
+    def pictures(self, request: Request) -> Response:
+        view = view_of(request.scope, self._views)
+        served = self._library.open(request.path_params["record_id"], view)
+        return Response(json_bytes(self._strips.facts(served, view)), headers=_HEADERS)
+
+    def picture(self, request: Request) -> Response | None:
+        """Answer with a picture that was made before."""
+        view = view_of(request.scope, self._views)
+        served = self._library.open(request.path_params["record_id"], view)
+        tag = picture_tag(served, _picture_number(request))
+        headers = {**_PICTURE_HEADERS, "etag": tag}
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
+        made = self._strips.cached(tag)
+        return None if made is None else Response(made, headers=headers)
+
+    def made(self, request: Request) -> Response:
+        """Answer with a picture, which is made for it."""
+        view = view_of(request.scope, self._views)
+        served = self._library.open(request.path_params["record_id"], view)
+        number = _picture_number(request)
+        made = self._strips.picture(served, number, view)
+        return Response(made, headers={**_PICTURE_HEADERS, "etag": picture_tag(served, number)})
+
     def frames(self, request: Request) -> dict[str, Any]:
         view = view_of(request.scope, self._views)
         wanted = _number(request, "cells")
@@ -256,6 +298,13 @@ class _Api:
             "damaged": view.damaged,
             "problem": view.problem,
         }
+
+
+def _picture_number(request: Request) -> int:
+    number = whole_number(request.path_params["number"])
+    if number is None or number >= PICTURES:
+        raise NotFoundError(f"pictures have the numbers 0 to {PICTURES - 1}")
+    return number
 
 
 def _http(record: Record) -> dict[str, Any] | None:

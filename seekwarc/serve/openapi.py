@@ -142,6 +142,9 @@ _SCHEMAS: Final = {
         block_size=_count(),
         payload_size=_count("Null if the payload is unavailable, or its size is being found", null=True),
         payload_format=_text("What a Blosc2 frame or chunk says of itself", null=True),
+        pictures=_described(
+            _BOOLEAN, "Whether pictures of it can be asked for: a film, and PyAV is installed"
+        ),
         counting={"type": "boolean", "description": "Its chunks are being read to find the size: ask again"},
         truncated=_text(null=True),
         problem=_text("Damage: why the payload is unavailable, or may differ from the original", null=True),
@@ -172,6 +175,11 @@ _SCHEMAS: Final = {
             ],
             "description": "The parts (206 Partial Content) that the payload is joined of",
         },
+    ),
+    "Pictures": _object(
+        duration={"type": ["number", "null"], "description": "Seconds"},
+        pictures=_list({"type": "number"}, "When each is shown, in seconds; its number is its place here"),
+        problem=_text("Why it has none", null=True),
     ),
     "Frames": _object(
         frames=_count("Number of frames; 0 if none can be reached by range"),
@@ -326,6 +334,14 @@ DESCRIPTION: Final[dict[str, Any]] = {
         ),
         "/records/{record_id}/page": _get(
             "The markup of an HTML page, to show in a frame: not a replay", _MARKUP, _RECORD_ID, _VIEW
+        ),
+        "/records/{record_id}/pictures": _get("The pictures of a film", "Pictures", _RECORD_ID, _VIEW),
+        "/records/{record_id}/pictures/{number}": _get(
+            "A small picture of a film",
+            {"description": "The picture, with an entity tag", "content": {"image/jpeg": {}}},
+            _RECORD_ID,
+            _parameter("number", "Its place in the list of pictures", _NUMBER, where="path"),
+            _VIEW,
         ),
         "/records/{record_id}/payload": _part("The payload", _RECORD_ID, _VIEW),
         "/records/{record_id}/block": _part("The block", _RECORD_ID, _VIEW),

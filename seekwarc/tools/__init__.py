@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from seekwarc.tools.dictionaries import dictionary as dictionary
     from seekwarc.tools.extracting import extract as extract
     from seekwarc.tools.filtering import filter as filter  # noqa: A004 - the name of the verb
+    from seekwarc.tools.framing import frames as frames
     from seekwarc.tools.indexing import index as index
     from seekwarc.tools.joining import join as join
     from seekwarc.tools.packing import pack as pack
@@ -51,6 +52,7 @@ _HOMES = {
     "dictionary": "seekwarc.tools.dictionaries",
     "extract": "seekwarc.tools.extracting",
     "filter": "seekwarc.tools.filtering",
+    "frames": "seekwarc.tools.framing",
     "index": "seekwarc.tools.indexing",
     "index_text": "seekwarc.tools.text_indexing",
     "info": "seekwarc.tools.describe",

@@ -13,6 +13,7 @@
     python -m tests.benchmarks --replay WABAC   a film of 1 GiB in Chromium, beside pywb and replayweb.page
     python -m tests.benchmarks --scale          parts of files, read by one process and by two; planning and
                                                 gathering: 4 GiB with --size 4096
+    python -m tests.benchmarks --clip           ten seconds of a film, beside ffmpeg and FastWARC
     python -m tests.benchmarks --instructions   hot paths under valgrind, against the counts that are kept
 
 Needs `pip install -e '.[bench]'`, and zstd (or valgrind) of the operating system.
@@ -176,6 +177,13 @@ def measure_scale(folder: Path, size: int) -> int:
     return 0
 
 
+def measure_clip(folder: Path, size: int) -> int:
+    from tests.benchmarks.clip import as_clip_table, measure  # noqa: PLC0415
+
+    print(as_clip_table(list(measure(folder, size))))
+    return 0
+
+
 def save(target: Path, measured: dict[str, object], table: str, plot: str) -> None:
     target.write_text(json.dumps(measured, indent=1) + "\n")
     target.with_suffix(".md").write_text(table)
@@ -208,6 +216,7 @@ def main() -> int:
         "--web-page", type=Path, metavar="FOLDER", help="with --replay: the unpacked package `replaywebpage`"
     )
     parser.add_argument("--scale", action="store_true", help="measure work on parts of files instead")
+    parser.add_argument("--clip", action="store_true", help="measure clips of films instead")
     parser.add_argument("--instructions", action="store_true", help="count instructions instead")
     parser.add_argument("--update", action="store_true", help="with --instructions: keep the new counts")
     parser.add_argument("--size", type=int, default=1024, metavar="MIB", help="of the large payloads (1024)")
@@ -247,6 +256,7 @@ def measured(options: argparse.Namespace) -> int:
         "tables": partial(measure_tables, options.folder, options.daft),
         "text": partial(measure_text, options.folder, options.datatrove),
         "search": partial(measure_search, options.folder),
+        "clip": partial(measure_clip, options.folder, options.size),
         "dropin": partial(measure_dropin, options.folder),
     }
     for name, measure_it in others.items():

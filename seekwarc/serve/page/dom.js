@@ -54,6 +54,13 @@ export function date(text) {
   return match ? `${match[1]} ${match[2]}` : text ?? "";
 }
 
+/** Seconds as a clock: 3725 -> "1:02:05" */
+export function clock(seconds) {
+  const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, Math.floor(seconds) % 60];
+  const shown = parts[0] ? parts : parts.slice(1);
+  return shown.map((part, index) => (index ? String(part).padStart(2, "0") : part)).join(":");
+}
+
 /** Call `task` once, `delay` ms after the last of many calls. */
 export function settled(task, delay) {
   let timer = 0;

@@ -1,7 +1,8 @@
 // Sound and film: the browser's own player, which asks for the ranges it needs.
 
 import { json, payloadUrl } from "./api.js";
-import { bytes, el, number } from "./dom.js";
+import { bytes, clock, el, number } from "./dom.js";
+import { strip } from "./strip.js";
 
 const WORDS = {
   1: "Playback was stopped.",
@@ -15,11 +16,12 @@ export function mediaView({ record, view, touch }) {
   const player = el(kind, { controls: true, preload: "metadata", src: payloadUrl(record.id, view), "aria-label": record.file_name });
   const about = el("p", { class: "quiet-line" }, `${record.mime}, ${bytes(record.payload_size)}`);
   const trouble = el("p", { class: "notice bad", role: "alert", hidden: true });
-  const element = el("div", { class: `view player ${kind}` }, player, about, trouble);
+  const pictures = record.pictures && kind === "video" ? strip({ record, view, player, touch }) : null;
+  const element = el("div", { class: `view player ${kind}` }, player, pictures?.element, about, trouble);
   for (const event of ["progress", "seeking", "timeupdate", "loadedmetadata", "waiting"]) player.addEventListener(event, touch);
   player.addEventListener("loadedmetadata", () => {
     const size = player.videoWidth ? `, ${number(player.videoWidth)} × ${number(player.videoHeight)}` : "";
-    about.textContent = `${record.mime}, ${bytes(record.payload_size)}${size}, ${duration(player.duration)}`;
+    about.textContent = `${record.mime}, ${bytes(record.payload_size)}${size}, ${Number.isFinite(player.duration) ? clock(player.duration) : "of unknown length"}`;
   });
   player.addEventListener("error", async () => {
     const cost = await json(`api/views/${view}`).catch(() => null);
@@ -30,16 +32,10 @@ export function mediaView({ record, view, touch }) {
   return {
     element,
     close() {
+      pictures?.close();
       // Ends the request that may still be open.
       player.removeAttribute("src");
       player.load();
     },
   };
-}
-
-function duration(seconds) {
-  if (!Number.isFinite(seconds)) return "of unknown length";
-  const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, Math.floor(seconds) % 60];
-  const shown = parts[0] ? parts : parts.slice(1);
-  return shown.map((part, index) => (index ? String(part).padStart(2, "0") : part)).join(":");
 }

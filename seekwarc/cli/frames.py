@@ -1,0 +1,124 @@
+"""Save pictures of an archived film, each named by its time, or put all of them onto one sheet.
+
+A picture is decoded from the keyframe before it, so the film is not read as a whole. The pictures are named
+00-01-30.000.jpg and so on. The record is named as in `seekwarc cat`. A damaged place is reported, the other
+pictures are made, and the exit status is 1.
+
+This needs the package av: pip install 'seekwarc[media]'.
+
+seekwarc frames crawl.warc.zst --uri https://example.org/film.mp4 --every 30s -o pictures
+seekwarc frames crawl.warc.zst 3117 --every 1:00 --sheet film.png
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from fractions import Fraction
+
+from seekwarc.cli.arguments import add_flag, add_force_argument, argument, number
+from seekwarc.cli.payloads import add_payload_arguments, found_record
+from seekwarc.cli.printing import done_json, picked, say
+from seekwarc.cli.sizes import human_size
+from seekwarc.cli.targets import existing_option
+from seekwarc.errors import SeekWarcError
+from seekwarc.format.words import counted
+from seekwarc.inside.times import parse_time, time_text
+from seekwarc.read.record import Record
+from seekwarc.tools.framing import MAX_ASKED, MAX_PICTURES, MAX_WIDTH, Saved, frames
+
+__all__ = ["add_arguments", "run"]
+
+
+def _interval(text: str) -> Fraction:
+    seconds = parse_time(text.removesuffix("s"))
+    if not seconds:
+        raise ValueError("pictures cannot be 0 seconds apart")
+    return seconds
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_payload_arguments(parser)
+    parser.add_argument(
+        "--every",
+        type=argument(_interval),
+        required=True,
+        metavar="TIME",
+        help="from one picture to the next: 30s, 0.5, 1:00",
+    )
+    parser.add_argument("-o", "--output", metavar="DIR", help="folder for the pictures")
+    parser.add_argument("--sheet", metavar="FILE", help="a PNG with all pictures, their times under them")
+    parser.add_argument(
+        "--width",
+        type=number("width", 1, MAX_WIDTH),
+        metavar="N",
+        help="width of the pictures in pixels (default: as in the film; 240 on the sheet)",
+    )
+    parser.add_argument("--format", choices=("jpg", "png"), default="jpg", help="default: jpg")
+    parser.add_argument(
+        "--max",
+        dest="limit",
+        type=number("number of pictures", 1, MAX_ASKED),
+        default=MAX_PICTURES,
+        metavar="N",
+        help=f"largest number of pictures (default: {MAX_PICTURES})",
+    )
+    add_force_argument(parser, "replace existing files (default: refuse)")
+    add_flag(parser, "--json", text="print a JSON object for each picture, and one for the film")
+
+
+def run(options: argparse.Namespace) -> int:
+    if not options.output and not options.sheet:
+        raise SeekWarcError("name a folder with -o, a sheet with --sheet, or both")
+    with found_record(options) as found:
+        record = found.record
+        with found.placed():
+            done = frames(
+                record.payload,
+                options.output,
+                every=options.every,
+                sheet=options.sheet,
+                width=options.width,
+                form=options.format,
+                limit=options.limit,
+                existing=existing_option(options),
+                on_picture=lambda saved: _print(options, record, saved),
+            )
+        cost, length = found.cost(), record.length
+    if not done.is_complete:
+        say(f"only the first {done.pictures} pictures were made; --max allows more")
+    if options.json:
+        fields = {
+            "file": record.source,
+            "target": options.output or options.sheet,
+            "offset": record.offset,
+            "uri": record.target_uri,
+            "sheet": options.sheet,
+            **picked(done, "pictures", "failed", "duration", target_size="size", complete="is_complete"),
+            "length": length,
+            **cost,
+        }
+        print(done_json(**fields, **({"status": "problems"} if done.failed else {})))
+    else:
+        failed = f", {done.failed} failed" if done.failed else ""
+        of = f", whose record has {human_size(length)}" if length else ""
+        print(
+            f"{counted(done.pictures, 'picture')}{failed}, {human_size(done.size)}; "
+            f"{human_size(cost['bytes_fetched'])} were read of the archive{of}"
+        )
+    return found.status | bool(done.failed)
+
+
+def _print(options: argparse.Namespace, record: Record, saved: Saved) -> None:
+    if options.json:
+        fields = {
+            "file": record.source,
+            "offset": record.offset,
+            **picked(saved, "target", "wanted", "time", "keyframe", "size"),
+            "error": saved.failure.as_json() if saved.failure is not None else None,
+        }
+        print(json.dumps(fields))
+    elif saved.target is not None:
+        print(saved.target)
+    if saved.failure is not None:
+        say(f"{time_text(saved.wanted)}: {saved.failure.message}")

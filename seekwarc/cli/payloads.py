@@ -1,0 +1,205 @@
+"""Arguments that name a record whose payload is used, and opening it, wherever its payload is.
+
+The payload of a revisit is in another record, that of a segmented record in several, and that of a URI may be
+joined of parts; an index leads to files. All verbs that use one payload name it in the same ways.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from seekwarc.cli.arguments import add_flag
+from seekwarc.cli.options import (
+    add_index_limits,
+    add_limit_arguments,
+    add_sidecar_argument,
+    index_limits,
+    limit_options,
+    open_options,
+)
+from seekwarc.cli.records import add_record_arguments, wanted_record
+from seekwarc.cli.targets import open_archive
+from seekwarc.errors import HoleError, NotFoundError, SeekWarcError, SegmentError
+from seekwarc.read.record import Record
+from seekwarc.storage.expand import expand
+from seekwarc.storage.source import Stats
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+__all__ = ["Found", "add_payload_arguments", "found_record"]
+
+PIPE: Final = "a pipe cannot be searched for other records: store it in a file"
+JOINED: Final = (
+    "the payload of the whole resource, joined of the parts that the files have (206 Partial Content)"
+)
+
+
+class Found(NamedTuple):
+    """The record that the arguments name."""
+
+    record: Record
+    status: int
+    """Exit status: 1 if damage was passed over on the way to it."""
+    stats: Sequence[Stats]
+    """What reading its files costs."""
+    is_logical: bool = False
+    """Whether its payload is in other records, or in several."""
+
+    def cost(self) -> dict[str, int]:
+        """Return what finding the record, and reading of it, have cost so far, as `--json` has it."""
+        names = ("requests", "bytes_fetched", "bytes_decoded")
+        return {name: sum(getattr(it, name) for it in self.stats) for name in names}
+
+    @contextmanager
+    def placed(self) -> Iterator[None]:
+        """Have errors say where the record is, instead of the name of its payload."""
+        try:
+            yield
+        except SeekWarcError as error:
+            if error.source == self.record.payload.name:
+                error.source, error.offset = self.record.source, self.record.offset
+            raise
+
+
+def add_payload_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the ways to name a record, and the files that may hold its payload."""
+    add_record_arguments(parser, required=True, file_required=False)
+    parser.add_argument(
+        "--with",
+        dest="others",
+        metavar="FILE",
+        nargs="+",
+        default=[],
+        help="other files that may hold segments of the record, or the original of a revisit",
+    )
+    add_flag(parser, "--joined", text=JOINED)
+    add_sidecar_argument(parser)
+    group = parser.add_argument_group("by an index, instead of FILE")
+    group.add_argument(
+        "--index",
+        metavar="INDEX",
+        help="sorted CDXJ file, index of a ZipNum cluster, or Parquet file, to look --uri up in",
+    )
+    group.add_argument(
+        "--date",
+        metavar="DATE",
+        help="date of the capture: 2026, 20261121 or 2026-11-21T09:30:00Z (default: the latest)",
+    )
+    add_flag(group, "--closest", text="the capture nearest to --date")
+    group.add_argument(
+        "--files",
+        metavar="DIR|URL",
+        help="where the files that the index names are (default: in the folder of the index)",
+    )
+    add_index_limits(group)
+    add_limit_arguments(parser)
+
+
+@contextmanager
+def found_record(options: argparse.Namespace, *, part: str = "payload") -> Iterator[Found]:
+    """Provide the record that the arguments name; for its payload, with that of the records that have it."""
+    _use_own_index(options)
+    if options.index is not None:
+        with _by_index(options, resolve=part == "payload") as found:
+            yield found
+        return
+    if options.file is None or options.date is not None or options.closest or options.files is not None:
+        raise SeekWarcError("name a FILE or an --index; --date, --closest and --files need an index")
+    files = list(expand(options.file))
+    if options.offset is not None and len(files) > 1:
+        raise SeekWarcError(f"OFFSET names a record of one file, and {options.file} has {len(files)}")
+    given = open_options(options, len(files) + len(options.others))
+    if options.joined and options.uri is not None and part == "payload":
+        with _logical(None, files, options) as found:
+            yield found
+        return
+    missing: NotFoundError | None = None
+    for name in files:
+        with open_archive(name, **given) as archive:
+            try:
+                record, status = wanted_record(archive, options)
+            except NotFoundError as error:
+                missing = error
+                continue
+            is_alone = record.type != "revisit" and record.segment_number is None and not options.joined
+            if is_alone or part != "payload":
+                yield Found(record, status, [archive.stats])
+                return
+            if archive.size is None:
+                raise NotFoundError(PIPE, source=archive.name)
+            with _logical(record, files, options) as found:
+                yield found
+            return
+    assert missing is not None
+    missing.source = options.file
+    raise missing
+
+
+def _use_own_index(options: argparse.Namespace) -> None:
+    """Look a URI up in the index that a WACZ has."""
+    has_other = options.index is not None or options.joined or options.others
+    if has_other or options.uri is None or options.file is None:
+        return
+    from seekwarc.storage.zip_members import is_wacz
+
+    if is_wacz(options.file):
+        options.index, options.file = options.file, None
+
+
+@contextmanager
+def _by_index(options: argparse.Namespace, *, resolve: bool) -> Iterator[Found]:
+    from seekwarc.cdx.index import Index
+
+    if (
+        options.uri is None
+        or options.file is not None
+        or options.others
+        or options.sidecar is not None
+        or options.joined
+    ):
+        raise SeekWarcError("--index needs --uri, and takes none of FILE, --with, --sidecar and --joined")
+    if options.closest and options.date is None:
+        raise SeekWarcError("--closest needs a --date")
+    if options.date is not None and (options.since, options.until) != (None, None):
+        raise SeekWarcError("name the capture by --date, or by --since and --until")
+    limits = {**limit_options(options), **index_limits(options)}
+    from seekwarc.format.dates import LATEST
+
+    with Index(options.index, files=options.files, **limits) as index:
+        since, until = (options.date or _digits(it) for it in (options.since, options.until))
+        wanted = {"closest": options.date} if options.closest else {"since": since, "until": until}
+        for capture in index.lookup(options.uri, **{"closest": LATEST, **wanted}):
+            record = capture.open(resolve=resolve)
+            if record.type in ("response", "resource", "revisit"):
+                yield Found(record, 0, [it.stats for it in index.readers()])
+                return
+        at = f" at {options.date}; --closest takes the nearest" if options.date is not None else ""
+        raise NotFoundError(f"no capture of {options.uri}{at}", source=index.name)
+
+
+def _digits(date: datetime | None) -> str | None:
+    from seekwarc.format.dates import DIGITS
+
+    return f"{date:%Y%m%d%H%M%S}".rjust(DIGITS, "0") if date is not None else None
+
+
+@contextmanager
+def _logical(record: Record | None, files: Sequence[str], options: argparse.Namespace) -> Iterator[Found]:
+    """Provide a record whose payload others hold: of a revisit, segments, or a URI captured in parts."""
+    from seekwarc.collection.collection import Collection
+
+    named = [*files, *options.others]
+    with Collection(named, **open_options(options, len(named))) as collection:
+        try:
+            uri = options.uri if record is None else None
+            logical = collection.open_record(record, uri=uri, joined=options.joined)
+            yield Found(logical, 0, [it.stats for it in collection.files], is_logical=True)
+        except HoleError:
+            raise
+        except (NotFoundError, SegmentError) as error:
+            hint = "name the other files with --with, or print what is here with `seekwarc cat --part block`"
+            raise NotFoundError(f"{error}; {hint}") from None
