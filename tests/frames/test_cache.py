@@ -84,7 +84,8 @@ def test_of_many_that_begin_at_once_one_decodes() -> None:
         content = cache.begin(key(7))
         if content is None:
             decoded.append(threading.current_thread())
-            time.sleep(0.05)
+            while len(cache._under_way[key(7)]) < 15:
+                time.sleep(0.001)
             content = b"content"
             cache.end(key(7), content)
         return content

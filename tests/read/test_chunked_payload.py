@@ -224,6 +224,8 @@ def test_the_map_of_very_small_chunks_is_small_and_of_use(chunk: int, line: str,
     data = noise(25_000 * min(chunk, 20))
     body = chunked(data, itertools.repeat(chunk), line)
     chunks, content = mapped(body, tuple(range(frame, len(body), frame)) if frame else ())
+    # What is made once in a process, such as patterns, is not counted.
+    assert mapped(chunked(b"x", itertools.repeat(chunk), line))[0].size == 1
     tracemalloc.start()
     try:
         assert chunks.size == len(data)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from seekwarc.write.options import WriteOptions, WriterOptions
 
 
 def test_options_are_those_that_type_checkers_know() -> None:
-    assert {it.name for it in fields(WriteOptions)} == set(WriterOptions.__annotations__) | {"append"}
+    assert set(WriteOptions.known) == set(WriterOptions.__annotations__) | {"append"}
     assert not WriterOptions.__required_keys__
 
 
