@@ -23,10 +23,10 @@ MAX_SIZE: Final = 32 << 20
 MAX_TEXT: Final = 4 << 20
 """Characters of a text."""
 MAX_HTML: Final = 8 << 20
-"""Bytes of HTML that are parsed: five seconds, and half a gigabyte."""
+"""Bytes of HTML that are parsed."""
 MAX_HERE: Final = 64 << 10
 """Bytes of HTML that are parsed in this process. The time for the worst of them, elements that are opened and
-never closed, grows with the square of the size, or faster: it is a second for this one."""
+never closed, grows with the square of the size, or faster: it is about a second for this one."""
 MAX_TITLE: Final = 1 << 10
 SNIFFED: Final = 1 << 10
 """Bytes in which the kind of a file is looked for; a PDF may begin that far in."""

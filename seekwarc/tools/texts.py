@@ -182,7 +182,7 @@ class _Pages:
             "offset": record.offset,
             "whole": page.text.is_whole,
         }
-        # The module takes a third of a page's time for its text, in which nothing else has to be escaped.
+        # Faster than the module; nothing else has to be escaped in a text.
         text = page.text.text.encode().replace(b"\\", b"\\\\").replace(b'"', b'\\"')
         text = text.replace(b"\n", b"\\n").replace(b"\t", b"\\t")
         begin = readable(json.dumps(fields, ensure_ascii=False)[:-1])
@@ -314,7 +314,7 @@ def text(
             Lines, compressed with gzip if its name ends with ".gz".
         main: Leave out menus, footers and the like, as far as they are recognized.
         dedupe: Of pages with the same payload digest write only the first; of those that state none, of
-            those with the same text. That takes 100 bytes of memory for each page.
+            those with the same text. That takes memory for each page, some 100 bytes.
         max_size: Bytes of a page that are read, content codings undone.
         max_text: Characters of a text, at most.
         existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
