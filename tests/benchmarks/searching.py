@@ -29,7 +29,7 @@ from seekwarc.inside.search_file import Builder, Captured, Page
 __all__ = ["Measured", "as_search_table", "measure", "texts"]
 
 PAGES = 100_000
-COMPARED = 5000
+COMPARED = 3000
 """Pages by which ways to make an index are compared."""
 ARCHIVED = 2000
 """Pages in each of the archives that are indexed."""
