@@ -20,6 +20,7 @@ from seekwarc import tools
 from seekwarc.aio.reading import AsyncReader, AsyncRecord
 from tests.support.foreign import Foreign, text
 from tests.support.leaks import new_threads
+from tests.support.pages import answer, crawl_of, html
 from tests.support.sources import RecordingSource
 from tests.support.writing import HTTP_HEAD, noise
 
@@ -69,6 +70,13 @@ def test_a_range_costs_the_same_as_without_asyncio() -> None:
         assert archive.stats.bytes_decoded < 300_000
 
     run(work, RecordingSource(made.bytes()))
+
+
+def test_text_is_that_of_the_reader(tmp_path: Path) -> None:
+    async def work(archive: AsyncReader) -> list[str]:
+        return [(await it.payload.text(max_text=8)).text async for it in archive]
+
+    assert run(work, crawl_of(tmp_path / "a.warc.zst", [answer(html("The text and more"))])) == ["The text"]
 
 
 def test_many_tasks_read_at_the_same_time() -> None:

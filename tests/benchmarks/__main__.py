@@ -6,6 +6,7 @@
     python -m tests.benchmarks --files          bytes and requests of records that are read as files
     python -m tests.benchmarks --tables         records as tables, beside what others write
     python -m tests.benchmarks --search         indexes of texts: size, speed, queries of 100,000 pages
+    python -m tests.benchmarks --text           text of pages, beside FastWARC with resiliparse, and datatrove
     python -m tests.benchmarks --dropin         programs that read through warcio, and with ours in its place
     python -m tests.benchmarks --foreign        ranges in files that nobody converted, beside others' indexes
     python -m tests.benchmarks --serve          ranges over HTTP, beside nginx and pywb: needs wrk
@@ -128,6 +129,14 @@ def measure_search(folder: Path) -> int:
     return 0
 
 
+def measure_text(folder: Path, datatrove: Path | None) -> int:
+    from tests.benchmarks.tables import as_tables_table  # noqa: PLC0415
+    from tests.benchmarks.texts import measure  # noqa: PLC0415
+
+    print(as_tables_table(measure(folder, datatrove=datatrove)))
+    return 0
+
+
 def measure_dropin(folder: Path) -> int:
     from tests.benchmarks.dropin import as_dropin_table, measure  # noqa: PLC0415
 
@@ -185,6 +194,10 @@ def main() -> int:
     parser.add_argument("--tables", action="store_true", help="measure tables of records, beside others")
     parser.add_argument("--daft", type=Path, metavar="PYTHON", help="with --tables: a Python that has Daft")
     parser.add_argument("--search", action="store_true", help="measure indexes of texts instead")
+    parser.add_argument("--text", action="store_true", help="measure text of pages, beside others")
+    parser.add_argument(
+        "--datatrove", type=Path, metavar="PYTHON", help="with --text: a Python that has datatrove"
+    )
     parser.add_argument("--dropin", action="store_true", help="measure what reads through warcio instead")
     parser.add_argument("--foreign", action="store_true", help="measure files that nobody converted instead")
     parser.add_argument("--serve", action="store_true", help="measure ranges over HTTP instead")
@@ -233,6 +246,7 @@ def measured(options: argparse.Namespace) -> int:
         "files": partial(measure_files, options.folder, options.size),
         "tables": partial(measure_tables, options.folder, options.daft),
         "search": partial(measure_search, options.folder),
+        "text": partial(measure_text, options.folder, options.datatrove),
         "dropin": partial(measure_dropin, options.folder),
     }
     for name, measure_it in others.items():

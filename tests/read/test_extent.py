@@ -15,10 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import seekwarc
-from seekwarc.errors import ChecksumError, FormatError, LimitError, RangeError
+from seekwarc.errors import ChecksumError, FormatError, LimitError, RangeError, UnsupportedError
 from tests.support.chunks import chunked, random_sizes
 from tests.support.foreign import Foreign, text
 from tests.support.memory import MemoryBody
+from tests.support.pages import answer, crawl_of, html
 from tests.support.rounds import rounds
 from tests.support.sources import Pipe
 from tests.support.writing import noise
@@ -486,3 +487,37 @@ def test_a_payload_says_its_media_type() -> None:
         assert [it and it.essence for it in found] == ["text/html", None, None]
         assert found[0].get("charset") == "utf-8"
         assert next(iter(archive)).block.media_type.essence == "application/http"
+
+
+@pytest.mark.parametrize("form", ["warc", "warc.gz", "warc.zst"])
+def test_a_payload_gives_its_text(tmp_path, form) -> None:
+    body = html("The text")
+    in_chunks = b"5\r\n" + body[:5] + b"\r\n%x\r\n" % (len(body) - 5) + body[5:] + b"\r\n0\r\n\r\n"
+    pages = [
+        answer(body),
+        answer(gzip.compress(body), "text/html", "Content-Encoding: gzip"),
+        answer(in_chunks, "text/html", "Transfer-Encoding: chunked"),
+        answer(html("The text" + "<p>" * 30_000)),
+        answer(body, "image/png"),
+    ]
+    with seekwarc.open(crawl_of(tmp_path / f"a.{form}", pages)) as archive:
+        records = list(archive)
+        *found, none = [record.payload.text() for record in records]
+        assert none is None
+        assert {(it.text.strip(), it.title, it.lang, it.is_whole) for it in found} == {
+            ("The text", "Page", "en", True)
+        }
+        assert not records[0].payload.text(max_size=80).is_whole
+        assert records[0].payload.text(max_text=3).text == "The"
+        assert records[0].block.text() is None
+
+
+def test_text_of_a_damaged_payload_is_an_error(tmp_path) -> None:
+    damaged = answer(
+        gzip.compress(html("x" * 500))[:-30] + b"\xff" * 30, "text/html", "Content-Encoding: gzip"
+    )
+    unknown = answer(html("x"), "text/html", "Content-Encoding: rot13")
+    with seekwarc.open(crawl_of(tmp_path / "a.warc.zst", [damaged, unknown])) as archive:
+        for record, error in zip(archive, (FormatError, UnsupportedError), strict=True):
+            with pytest.raises(error):
+                record.payload.text()

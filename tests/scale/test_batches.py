@@ -21,6 +21,7 @@ import seekwarc
 from seekwarc.errors import FormatError, SourceError
 from seekwarc.scale.columns import COLUMNS
 from tests.support.foreign import Foreign
+from tests.support.pages import answer, crawl_of, html
 from tests.support.rangeserver import RangeServer
 from tests.support.rounds import rounds
 from tests.support.writing import noise
@@ -497,3 +498,34 @@ def test_a_dataframe_of_a_missing_package_says_what_to_install(
     monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(seekwarc.UnsupportedError, match=rf"pip install 'seekwarc\[{name}\]'"):
         getattr(seekwarc.batches(crawl, ["type"]), f"to_{name}")()
+
+
+def test_text_is_made_if_it_is_named(tmp_path: Path) -> None:
+    page = answer(gzip.compress(html("The text")), "text/html", "Content-Encoding: gzip")
+    menu = answer(b"<nav>Home</nav><main>%b</main>" % (b"Prose. " * 50))
+    path = crawl_of(tmp_path / "a.warc.zst", [page, answer(b"PNG", "image/png"), menu])
+    columns = ["text", "title", "target_uri", "lang"]
+    rows = table(path, columns=columns).to_pylist()
+    assert [(row["text"], row["title"], row["lang"]) for row in rows[:2]] == [
+        ("The text", "Page", "en"),
+        (None, None, None),
+    ]
+    assert "Home" in rows[2]["text"]
+    assert "Home" not in table(path, columns=["text"], main=True)["text"][2].as_py()
+    assert not {"text", "title", "lang"}.intersection(seekwarc.batches(path).schema.names)
+    assert len(seekwarc.batches(path).schema) == 17
+
+
+def test_a_page_without_readable_text_is_a_row_with_an_error(tmp_path: Path) -> None:
+    bad = answer(b"%PDF-1.7 nothing", "application/pdf")
+    path = crawl_of(tmp_path / "a.warc.zst", [bad, answer(html("fine"))])
+    rows = table(path, columns=["text", "error"]).to_pylist()
+    assert rows[0]["text"] is None
+    assert rows[0]["error"].startswith("FormatError: the PDF cannot be read")
+    assert rows[1] == {"text": "fine", "error": None}
+    assert table(path, columns=["text"], on_error="skip").to_pylist() == [{"text": "fine"}]
+
+
+def test_text_makes_batches_smaller(tmp_path: Path) -> None:
+    path = crawl_of(tmp_path / "a.warc.zst", [answer(html("word " * 2000)) for _ in range(20)])
+    assert len([*seekwarc.batches(path, ["text"], batch_bytes=50_000)]) >= 3
