@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, TypedDict, Unpack
 
 from seekwarc.closing import Closing, Recent
 from seekwarc.compiling import override
-from seekwarc.errors import NotFoundError, SeekWarcError, SourceError
+from seekwarc.errors import FormatError, NotFoundError, SeekWarcError, SourceError
 from seekwarc.format.dates import format_date
 from seekwarc.inside.query import TextQuery
 from seekwarc.inside.search import Capture, Conditions, Order, SearchFile
@@ -230,7 +230,10 @@ class SearchIndex(Closing):
     def _hit(
         self, number: int, query: TextQuery, which: Conditions, *, snippets: bool, text: _Text | None = None
     ) -> Hit:
-        capture = self._file.captures(number, which)[0]
+        captures = self._file.captures(number, which)
+        if not captures:
+            raise FormatError("the search index is damaged: a page has no capture", source=self.name)
+        capture = captures[0]
         _, title = self._file.page(number)
         if text is None:
             text = self._text(number) if snippets else _Text(None, None)

@@ -29,7 +29,7 @@ from seekwarc.inside.search_file import Builder, Captured, Page
 __all__ = ["Measured", "as_search_table", "measure", "texts"]
 
 PAGES = 100_000
-COMPARED = 5000
+COMPARED = 3000
 """Pages by which ways to make an index are compared."""
 ARCHIVED = 2000
 """Pages in each of the archives that are indexed."""
@@ -40,7 +40,7 @@ TIMES = 5
 SYLLABLES = [f"{c}{v}" for c in "bcdfghjklmnprstvwz" for v in "aeiou"] + ["an", "er", "in", "on", "st", "th"]
 ASCII = "content='', tokenize='unicode61 remove_diacritics 2'"
 WAYS = {
-    "detail=none, words once (no phrases, no ranking)": f"detail=none, columnsize=0, {ASCII}",
+    "detail=none": f"detail=none, columnsize=0, {ASCII}",
     "detail=column": f"detail=column, {ASCII}",
     "detail=full": f"detail=full, {ASCII}",
     "detail=full, prefix='2 3'": f"detail=full, prefix='2 3', {ASCII}",

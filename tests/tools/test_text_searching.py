@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from datetime import UTC, datetime
 
 import pytest
 
 import seekwarc
 from seekwarc import tools
+from seekwarc.errors import FormatError
 from seekwarc.inside.search import Conditions
 from seekwarc.inside.search_file import Builder, Page
 from seekwarc.tools import text_searching
@@ -156,6 +158,16 @@ def test_remote_archives_are_read_only_if_allowed(tmp_path) -> None:
         with pytest.raises(ZeroDivisionError):
             tools.search(path, "tea", remote=True)
         assert opened == ["http://127.0.0.1:9/a.warc.zst"]
+
+
+def test_a_page_without_captures_is_damage(index) -> None:
+    database = sqlite3.connect(index)
+    with database:
+        database.execute("DELETE FROM capture")
+    database.close()
+    with pytest.raises(FormatError, match="has no capture"):
+        tools.search(index, "earl")
+    assert tools.search(index, '"earl grey"').unread == 3
 
 
 def test_a_date_beyond_all_calendars_is_left_out(tmp_path) -> None:
