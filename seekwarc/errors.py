@@ -151,7 +151,7 @@ class HoleError(NotFoundError):
 
 
 class RangeError(SeekWarcError, ValueError):
-    """A byte range that is invalid: negative, inverted, or not a range at all."""
+    """A range of bytes or of time that is invalid: negative, inverted, or not a range at all."""
 
 
 class FormatWarning(UserWarning):

@@ -142,7 +142,9 @@ class FilmFile:
 
     def _step_at(self, position: int) -> int:
         for start, stop in self._expected:
-            if start <= position < stop:
+            if start - MERGED_GAP <= position < stop:
+                # What follows it is a place of its own.
+                self._step = FIRST_STEP // GROWTH
                 return min(stop - position, MAX_EXPECTED_STEP)
         self._step = min(self._step * GROWTH, MAX_STEP) if position == self._end else FIRST_STEP
         # What is expected is read by itself, later.

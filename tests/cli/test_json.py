@@ -64,6 +64,9 @@ FAILING = {
     "dictionary": ("dictionary info b.warc.gz", "format"),
     "extract": ("extract missing.warc -o new", "io"),
     "text": ("text missing.warc -o new.jsonl", "io"),
+    "clip": ("clip missing.warc 0 --from 1 --to 2 -o new.mp4", "io"),
+    "clip of times in the wrong order": ("clip a.warc.zst 0 --from 2 --to 1 -o new.mp4", "usage"),
+    "frames": ("frames missing.warc 0 --every 1 -o new", "io"),
     "pack": ("pack missing -o new.warc.zst", "io"),
 }
 

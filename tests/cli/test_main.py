@@ -59,6 +59,7 @@ def test_every_file_of_a_verb_is_listed() -> None:
         "arguments",
         "batch",
         "options",
+        "payloads",
         "printing",
         "progress",
         "records",
