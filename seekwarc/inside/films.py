@@ -106,7 +106,12 @@ class Film(Closing):
         self.file.seek(0)
         with reported(self.file, "is damaged, or its index is missing, so it cannot be opened as a film"):
             self.container: InputContainer = av.open(
-                self.file, "r", format=self.kind.demuxer, options=options, io_open=_refuse
+                self.file,
+                "r",
+                format=self.kind.demuxer,
+                options=options,
+                metadata_errors="replace",
+                io_open=_refuse,
             )
         self.file.forget()
         streams = self.container.streams

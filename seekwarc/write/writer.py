@@ -9,7 +9,6 @@ import os
 import threading
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from types import TracebackType
 from typing import Final, Self, TypeVarTuple, Unpack
@@ -129,7 +128,7 @@ class Writer(TypedWrites):
         try:
             if found.existing is not None and compression == "zst":
                 tables, dictionary = _as_before(found.existing, wanted.tables, dictionary)
-                wanted = replace(wanted, tables=tables)
+                wanted = wanted.but(tables=tables)
             frame = dictionary.frame(compress=wanted.compress_dictionary) if dictionary is not None else None
             form = form_of(compression, wanted, dictionary)
             if wanted.max_file_size is not None:

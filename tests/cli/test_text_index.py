@@ -19,7 +19,9 @@ def write(path, words: str, count: int = 3):
     with seekwarc.open(path, "w", existing="overwrite") as out:
         for number in range(count):
             block = response(f"<title>Page {number}</title><p>{words} {number}".encode(), "text/html")
-            out.write_response(f"http://example.org/{words[:3]}/{number}", block, date="2026-11-16T12:00:00Z")
+            out.write_response(
+                f"http://example.org/{words.split()[0]}/{number}", block, date="2026-11-16T12:00:00Z"
+            )
     return path
 
 

@@ -210,3 +210,17 @@ def test_mutants_end_with_a_clip_or_a_typed_error(form) -> None:
                 cut(opened, Fraction("2.3"), Fraction("3.1"), io.BytesIO(), opened.kind)
         longest = max(longest, time.process_time() - begin)
     assert longest < 20
+
+
+def test_metadata_that_is_not_utf8_stops_nothing() -> None:
+    # An ID3 tag (version 2.4) with a title that says it is UTF-8.
+    frame = b"TIT2" + bytes([0, 0, 0, 4]) + b"\0\0" + b"\x03\xff\xfe\xe9"
+    tag = b"ID3\x04\0\0" + bytes([0, 0, 0, len(frame)]) + frame
+    films = [tag + small_film("sound.mp3")]
+    for form in ("last.mp4", "film.mkv"):
+        film = small_film(form)
+        place = film.rindex(b"Lavf")
+        films.append(film[:place] + b"\xff\xfe\xe9" + film[place + 3 :])
+    for data in films:
+        with Film(io.BytesIO(data)) as opened:
+            assert opened.streams
