@@ -16,12 +16,12 @@ from tests.support.writing import response
 
 
 def write(path, words: str, count: int = 3):
+    folder = words.partition(" ")[0]
     with seekwarc.open(path, "w", existing="overwrite") as out:
         for number in range(count):
             block = response(f"<title>Page {number}</title><p>{words} {number}".encode(), "text/html")
-            out.write_response(
-                f"http://example.org/{words.split()[0]}/{number}", block, date="2026-11-16T12:00:00Z"
-            )
+            uri = f"http://example.org/{folder}/{number}"
+            out.write_response(uri, block, date="2026-11-16T12:00:00Z")
     return path
 
 
