@@ -6,7 +6,7 @@ The order is that of the records, whatever --jobs is. With --main menus, footers
 
 Without conditions, responses and resources are taken, and of responses those of status 200. What is not a
 page, an image or a script, is passed over, as are pages without text and revisits. With --dedupe only the
-first of pages with the same payload digest is written.
+first of pages with the same title and text is written.
 
 A page is read up to --max-size, and its text cut at --max-text characters: `whole` is false then. A damaged
 record is reported, the others are still written, and the exit status is 1. So it is with a page that takes
@@ -25,7 +25,6 @@ import hashlib
 import io
 import os
 import shutil
-import tempfile
 from dataclasses import asdict, dataclass
 from typing import Any, BinaryIO, Final, cast
 
@@ -41,6 +40,7 @@ from seekwarc.format.words import counted
 from seekwarc.inside.parsing import resiliparse_needed
 from seekwarc.inside.text import MAX_SIZE, MAX_TEXT
 from seekwarc.read.selection import Selection
+from seekwarc.system import temporary_folder
 from seekwarc.tools.outcome import Job, Status
 from seekwarc.tools.page_files import PageForm, form_of
 from seekwarc.tools.texts import TextPages, merge_pages, text
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE|FOLDER|URL", nargs="+")
     add_output_arguments(parser, "OUT", "the new .jsonl, .jsonl.gz or .parquet")
     add_flag(parser, "--main", text="leave out menus, footers and the like, as far as they are recognized")
-    add_flag(parser, "--dedupe", text="write only the first of pages with the same payload digest")
+    add_flag(parser, "--dedupe", text="write only the first of pages with the same title and text")
     add_selection_arguments(parser)
     parser.add_argument(
         "--max-size",
@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
 def _write(options: argparse.Namespace, jobs: list[Job], output: Output, form: PageForm) -> int:
     """Write the pages of each file into a temporary folder, and one file of them."""
     done = TextPages()
-    with tempfile.TemporaryDirectory(".partial", ".text.", output.spool_directory) as folder:
+    with temporary_folder(".text.", ".partial", folder=output.spool_directory) as folder:
 
         def store(job: Job, made: _Made) -> None:
             done.add(made.done)

@@ -59,6 +59,9 @@ class _Process:
             return None
         return json.loads(line) if line.endswith(b"\n") else None
 
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
     def end(self) -> None:
         self._process.kill()
         self._process.wait()
@@ -102,8 +105,8 @@ def _process() -> _Process:
     while _idle:
         with suppress(IndexError):
             process = _idle.pop()
-            # Those of the parent process are the parent's, after a fork.
-            if process.owner == os.getpid():
+            # Those of the parent process are the parent's, after a fork; and one may have been killed.
+            if process.owner == os.getpid() and process.is_alive():
                 return process
     try:
         return _Process()

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
@@ -36,8 +36,9 @@ from seekwarc.read.record import Record
 from seekwarc.read.resync import SHARED
 from seekwarc.read.zstd_body import table_choice
 from seekwarc.scale.rows import size_of
+from seekwarc.tools.problems import OncePerPlace, OnProblem
 
-__all__ = ["LineOptions", "Lines", "OnProblem", "Place"]
+__all__ = ["LineOptions", "Lines", "Place"]
 
 METHODS_WITH_BODY: Final = ("POST", "PUT")
 NOTHING: Final = ("", "")
@@ -56,8 +57,6 @@ _TYPE_END = re.compile(r"[;\s]")
 
 Place: TypeAlias = tuple[str, int]
 """Name of a file in the index, and an offset in it."""
-OnProblem: TypeAlias = Callable[[FormatError], object]
-"""Called with each problem that keeps records out of the index."""
 
 
 @mypyc_attr(native_class=False)
@@ -100,8 +99,7 @@ class Lines:
         self._sidecar = sidecar
         self._filename = filename
         self._wanted = wanted
-        self._on_problem = on_problem
-        self._reported: set[int] = set()
+        self._report = OncePerPlace(on_problem)
         self.damaged: list[Place] = []
         """Where damage was found."""
 
@@ -124,13 +122,6 @@ class Lines:
     def _note(self, damage: FormatError) -> None:
         self.damaged.append((self._filename, damage.offset or 0))
         self._report(damage)
-
-    def _report(self, problem: FormatError) -> None:
-        # Damage in a record is found twice: when it is described, and on the way to the next one.
-        if problem.offset is None or problem.offset not in self._reported:
-            self._on_problem(problem)
-        if problem.offset is not None:
-            self._reported.add(problem.offset)
 
     def _drafted(self, record: Record) -> _Draft:
         wanted = self._wanted

@@ -21,8 +21,9 @@ from seekwarc.storage.expand import expand
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeReadable, RangeSource
 from seekwarc.tools.batch import base_name
-from seekwarc.tools.index_lines import LineOptions, Lines, OnProblem, Place
+from seekwarc.tools.index_lines import LineOptions, Lines, Place
 from seekwarc.tools.parts import PartReader, cut, in_parts
+from seekwarc.tools.problems import OnProblem
 from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.tools.sidecars import sidecar_reference
 from seekwarc.tools.sorting import MEMORY, sorted_lines

@@ -30,7 +30,7 @@ from seekwarc.storage.opening import open_source
 from seekwarc.storage.remote_url import is_url
 from seekwarc.storage.source import RangeSource
 from seekwarc.system import default_threads, temporary_folder
-from seekwarc.tools.index_lines import OnProblem
+from seekwarc.tools.problems import OnProblem
 from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.write.files import Existing, refuse_same_file
 from seekwarc.write.opening import committed

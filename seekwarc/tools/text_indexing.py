@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -32,9 +31,9 @@ from seekwarc.scale.split import Split
 from seekwarc.storage.expand import expand
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeSource
-from seekwarc.system import HOLDS_OPEN_FILES, is_at
-from seekwarc.tools.index_lines import OnProblem
+from seekwarc.system import HOLDS_OPEN_FILES, is_at, temporary_folder
 from seekwarc.tools.parts import PartReader, cut, in_parts
+from seekwarc.tools.problems import OncePerPlace, OnProblem
 from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.write.files import lock_file, refuse_same_file, refuse_url, unwritable
 from seekwarc.write.output import PathOutput
@@ -82,10 +81,8 @@ class _Pages:
 
     def __init__(self, archive: Reader, on_problem: OnProblem) -> None:
         self._archive = archive
-        self._on_problem = on_problem
-        self._reported: set[int] = set()
+        self._report = OncePerPlace(on_problem)
         self._seen: set[int] = set()
-        self._by_digest: dict[int, int | None] = {}
         self.count = 0
         self.is_damaged = False
 
@@ -103,13 +100,6 @@ class _Pages:
     def _note(self, damage: FormatError) -> None:
         self.is_damaged = True
         self._report(damage)
-
-    def _report(self, problem: FormatError) -> None:
-        # Damage in a record is found twice: when its text is made, and on the way to the next one.
-        if problem.offset is None or problem.offset not in self._reported:
-            self._on_problem(problem)
-        if problem.offset is not None:
-            self._reported.add(problem.offset)
 
     def _described(self, record: Record) -> tuple[Captured, Page | int | None] | None:
         try:
@@ -133,12 +123,8 @@ class _Pages:
         if kind == "revisit":
             # Its page is known by its digest alone, and may be in another file.
             return (captured, None) if key is not None else None
-        if key is not None and key in self._by_digest:
-            known = self._by_digest[key]
-            return (captured, known) if known is not None else None
+        # By its text alone, not by the digest that it states: a wrong one would hide it.
         page = self._page(record)
-        if key is not None:
-            self._by_digest[key] = page if isinstance(page, int) or page is None else page.key
         return (captured, page) if page is not None else None
 
     def _page(self, record: Record) -> Page | int | None:
@@ -255,7 +241,7 @@ class IndexUpdate(Closing):
             self._output = PathOutput(self.name, existing="overwrite" if exists else "error")
             opened.callback(self._output.abort)
             beside = self._output.spool_directory
-            self.folder = opened.enter_context(tempfile.TemporaryDirectory(".partial", ".index.", beside))
+            self.folder = opened.enter_context(temporary_folder(".index.", ".partial", folder=beside))
             """Where temporary files may be made, for instance those of `spool_pages`."""
             draft = os.path.join(self.folder, "draft")
             if exists and not rebuild:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from io import IOBase
@@ -30,6 +30,7 @@ from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeSource
 from seekwarc.tools.page_files import PageForm, form_of, write_pages
 from seekwarc.tools.parts import PartReader, cut, in_parts
+from seekwarc.tools.problems import OncePerPlace, OnProblem
 from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.write.files import Existing, refuse_same_file
 from seekwarc.write.opening import committed
@@ -40,9 +41,6 @@ __all__ = ["PAGE_TYPES", "TextPages", "merge_pages", "text"]
 PAGE_TYPES: Final = ("response", "resource")
 """Types of records whose text is written by default."""
 OK: Final = 200
-
-OnProblem = Callable[[FormatError], object]
-"""Called with each problem that keeps the text of a record out."""
 
 
 @dataclass(slots=True)
@@ -60,7 +58,7 @@ class TextPages:
     characters: int = 0
     """Characters of these texts."""
     duplicates: int = 0
-    """Number of pages left out because another with the same payload was written."""
+    """Number of pages left out because another with the same title and text was written."""
     cut: int = 0
     """Number of texts that are not whole: a limit cut them, or the record."""
     problems: int = 0
@@ -113,7 +111,7 @@ class _Pages:
         self._wanted = wanted
         self._on_problem = on_problem
         self._seen = seen
-        self._reported: set[int] = set()
+        self._report = OncePerPlace(self._count)
         self.done = TextPages()
         self.is_damaged = False
 
@@ -122,15 +120,15 @@ class _Pages:
             for record, page, _, is_damaged in with_next(self._archive, self._described, self._note):
                 if page is None or is_damaged:
                     continue
-                if page.key is not None:
-                    # The one before it was not written yet when this one was read.
-                    if page.key in self._seen:
+                if self._wanted.dedupe:
+                    key = _key(page.title, page.text)
+                    if key in self._seen:
                         self.done.duplicates += 1
                         continue
-                    self._seen.add(page.key)
+                    self._seen.add(key)
                 self.done.pages += 1
-                self.done.characters += len(page.text.text)
-                self.done.cut += not page.text.is_whole
+                self.done.characters += len(page.text)
+                self.done.cut += not page.is_whole
                 yield self._line(record, page)
         except FormatError as damage:
             self._note(damage)
@@ -139,65 +137,43 @@ class _Pages:
         self.is_damaged = True
         self._report(damage)
 
-    def _report(self, problem: FormatError) -> None:
-        # Damage in a record is found twice: when its text is made, and on the way to the next one.
-        if problem.offset is not None and problem.offset in self._reported:
-            return
-        if problem.offset is not None:
-            self._reported.add(problem.offset)
+    def _count(self, problem: FormatError) -> None:
         self.done.problems += 1
         self._on_problem(problem)
 
-    def _described(self, record: Record) -> _Page | None:
+    def _described(self, record: Record) -> PageText | None:
         try:
-            if not self._wanted.has(record):
-                return None
-            stated = record.header.get("WARC-Payload-Digest")
-            if stated is None and record.type in PAYLOAD_IS_BLOCK:
-                stated = record.header.get("WARC-Block-Digest")
-            key = _key(stated) if stated is not None and self._wanted.dedupe else None
-            if key is not None and key in self._seen:
-                self.done.duplicates += 1
-                return None
-            text = self._wanted.text_of(record)
-            if text is None:
-                return None
-            if self._wanted.dedupe and key is None:
-                key = _key(text.text)
-            return _Page(text, stated, key)
+            return self._wanted.text_of(record) if self._wanted.has(record) else None
         except FormatError as error:
             # Iteration shows whether the file can be read further.
             self._report(error.located(record.source, record.offset))
             return None
 
-    def _line(self, record: Record, page: _Page) -> bytes:
+    def _line(self, record: Record, page: PageText) -> bytes:
+        stated = record.header.get("WARC-Payload-Digest")
+        if stated is None and record.type in PAYLOAD_IS_BLOCK:
+            stated = record.header.get("WARC-Block-Digest")
         fields = {
             "uri": record.target_uri,
             "date": record.header.get("WARC-Date"),
-            "title": page.text.title,
-            "lang": page.text.lang,
+            "title": page.title,
+            "lang": page.lang,
             "mime": http_media_type(record),
-            "payload_digest": page.digest,
+            "payload_digest": stated,
             "file": self._filename,
             "offset": record.offset,
-            "whole": page.text.is_whole,
+            "whole": page.is_whole,
         }
         # Faster than the module; nothing else has to be escaped in a text.
-        text = page.text.text.encode().replace(b"\\", b"\\\\").replace(b'"', b'\\"')
+        text = page.text.encode().replace(b"\\", b"\\\\").replace(b'"', b'\\"')
         text = text.replace(b"\n", b"\\n").replace(b"\t", b"\\t")
         begin = readable(json.dumps(fields, ensure_ascii=False)[:-1])
         return b'%b, "text": "%b"}\n' % (begin.encode(), text)
 
 
-class _Page(NamedTuple):
-    text: PageText
-    digest: str | None
-    key: bytes | None
-    """Of pages with the same key only the first is written; None if all are."""
-
-
-def _key(text: str) -> bytes:
-    return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).digest()
+def _key(title: str | None, text: str) -> bytes:
+    """Return what tells pages apart; digests that records state may be wrong, and would hide other pages."""
+    return hashlib.blake2b(f"{title or ''}\0{text}".encode(), digest_size=16).digest()
 
 
 class _Made(NamedTuple):
@@ -251,7 +227,7 @@ def _without_duplicates(lines: Iterable[bytes], seen: set[bytes], done: TextPage
     """Yield the lines of pages that were not seen yet, and count the others as duplicates, not as pages."""
     for line in lines:
         fields = json.loads(line)
-        key = _key(fields["payload_digest"] or fields["text"])
+        key = _key(fields["title"], fields["text"])
         if key in seen:
             done.pages -= 1
             done.characters -= len(fields["text"])
@@ -313,8 +289,8 @@ def text(
         target: The new file: Parquet if its name ends with ".parquet", which needs pyarrow; otherwise JSON
             Lines, compressed with gzip if its name ends with ".gz".
         main: Leave out menus, footers and the like, as far as they are recognized.
-        dedupe: Of pages with the same payload digest write only the first; of those that state none, of
-            those with the same text. That takes memory for each page, some 100 bytes.
+        dedupe: Of pages with the same title and text write only the first. That takes memory for each page,
+            some 100 bytes.
         max_size: Bytes of a page that are read, content codings undone.
         max_text: Characters of a text, at most.
         existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").

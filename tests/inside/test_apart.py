@@ -57,6 +57,18 @@ def test_the_process_is_used_again_and_ends_with_this_one() -> None:
     pytest.fail(f"process {pid} is still there")
 
 
+def test_a_process_that_was_killed_is_not_used_again() -> None:
+    found = in_process(
+        "from seekwarc.inside import apart\n"
+        f"parse = lambda: apart.run_apart('html', b'tea', **{OPTIONS})\n"
+        "before = parse()\n"
+        "apart._idle[0]._process.kill()\n"
+        "apart._idle[0]._process.wait()\n"
+        "print(parse() == before)"
+    )
+    assert (found.stdout, found.stderr) == ("True\n", "")
+
+
 def test_threads_have_a_process_each() -> None:
     pages = [html(f"page {number}") for number in range(8)]
     found = {}

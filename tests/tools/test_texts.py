@@ -121,6 +121,26 @@ def test_pages_without_a_stated_digest_are_compared_by_text(tmp_path) -> None:
     assert lines_of(tmp_path / "new.jsonl")[0]["payload_digest"] is None
 
 
+def test_a_wrong_digest_hides_no_other_page(tmp_path) -> None:
+    path = tmp_path / "a.warc.zst"
+    with seekwarc.open(path, "w") as out:
+        for number, words in enumerate(("one", "other")):
+            fields = [
+                ("WARC-Type", "response"),
+                ("WARC-Record-ID", f"<urn:x:{number}>"),
+                ("WARC-Date", DATE),
+                ("WARC-Target-URI", "http://a.org/"),
+                ("WARC-Payload-Digest", f"sha1:{'A' * 32}"),
+                ("Content-Type", "application/http"),
+                ("Content-Length", str(len(answer(html(words))))),
+            ]
+            header = "WARC/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in fields) + "\r\n"
+            out.write_raw(header.encode(), answer(html(words)))
+    assert texts_of(path, tmp_path / "new.jsonl", dedupe=True) == ["one", "other"]
+    tools.index_text(path, tmp_path / "a.fts")
+    assert len(tools.search(tmp_path / "a.fts", "one OR other").hits) == 2
+
+
 @pytest.mark.parametrize("form", ["warc.gz", "warc.zst"])
 def test_a_damaged_record_does_not_stop_the_others(tmp_path, form) -> None:
     path = crawl_of(
