@@ -15,8 +15,8 @@ interruption.
 If OUT ends with .idx, it becomes a ZipNum cluster, whose blocks go into a file beside it, OUT.cdx.gz.
 
 With --text the index is one of the words of pages, for `seekwarc search`: HTML, PDF and plain text, of
-responses those with a status of 2xx. It has a quarter of the size of the texts, which are not in it. Where
-OUT exists, files that have not changed are skipped, and OUT is replaced when all of the others are done.
+responses those with a status of 2xx. It has about a fifth of the size of the texts, which are not in it.
+Where OUT exists, files that have not changed are skipped, and OUT is replaced when all others are done.
 
 With --sidecar no index is made, but for each .warc.gz, or .warc.zst with one frame a record, a file beside
 it, NAME.seek, with points at which its large records can be entered. All readers of this package find it, and

@@ -298,7 +298,7 @@ def index_text(
         print(done.pages, "pages,", done.unchanged, "files had not changed")
 
     HTML, PDF and plain text are indexed: of responses those with a status of 2xx, resources and conversions.
-    The texts are not in the index, which has about a quarter of their size: a search reads them from their
+    The texts are not in the index, which has about a fifth of their size: a search reads them from their
     files again. A text that was captured several times is in it once, with all captures, those of revisits
     too. Files that are not named stay in the index.
 
