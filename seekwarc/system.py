@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import cache
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, TextIO
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, TextIO
 
 if TYPE_CHECKING:
     import subprocess
@@ -54,6 +54,7 @@ __all__ = [
     "set_mode",
     "sync",
     "temporary_folder",
+    "write_all",
 ]
 
 SIGPIPE: Final[int] = getattr(signal, "SIGPIPE", 13)
@@ -104,6 +105,13 @@ def read_into_at(descriptor: int, out: memoryview, offset: int) -> int:
     data = read_at(descriptor, len(out), offset)
     out[: len(data)] = data
     return len(data)
+
+
+def write_all(file: IO[bytes], data: bytes | bytearray | memoryview) -> None:
+    """Write all of `data`: one `write` of a raw file, such as unbuffered standard output, may take less."""
+    view = memoryview(data)
+    while view:
+        view = view[file.write(view) :]
 
 
 def lock_for_writing(file: BinaryIO) -> None:

@@ -105,12 +105,12 @@ def _verb_of(words: list[str]) -> tuple[str | None, list[str]]:
         words = [*words[1:2], "--help"]
     if not words:
         return None, []
-    parser = _parser()
-    # Only the verb: argparse would remove a `--` from the arguments that follow.
-    verb = parser.parse_args(words[:1]).verb
+    verb, *rest = words
     if verb not in VERBS:
+        parser = _parser()
+        parser.parse_args([verb])  # An option: help, the version, or none that there is.
         parser.error(f"unknown verb {verb!r}{did_you_mean(verb, VERBS)}")
-    return verb, words[1:]
+    return verb, rest
 
 
 def main(argv: Sequence[str] | None = None) -> int:

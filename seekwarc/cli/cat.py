@@ -29,7 +29,7 @@ from seekwarc.cli.sizes import counts_from_end, parse_range
 from seekwarc.errors import FormatError, RangeError
 from seekwarc.read.extent import Extent
 from seekwarc.read.record import Record
-from seekwarc.write.files import write_all
+from seekwarc.system import write_all
 
 __all__ = ["add_arguments", "run"]
 

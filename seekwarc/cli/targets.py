@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import BinaryIO, Unpack
+from typing import TYPE_CHECKING, BinaryIO, Unpack
 
 from seekwarc.cli.printing import STANDARD_OUTPUT
 from seekwarc.errors import SourceError, TargetError
 from seekwarc.read.options import OpenOptions
 from seekwarc.read.reader import Reader
 from seekwarc.storage.opening import open_source
-from seekwarc.write.files import Existing
+
+if TYPE_CHECKING:
+    from seekwarc.write.files import Existing
 
 __all__ = ["absolute", "existing_option", "input_target", "open_archive", "output_target"]
 

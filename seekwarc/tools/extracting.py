@@ -34,10 +34,10 @@ from seekwarc.read.selection import Conditions, Selection, http_media_type
 from seekwarc.storage.expand import expand
 from seekwarc.storage.source import RangeSource
 from seekwarc.storage.zip_members import split_name
-from seekwarc.system import replace
+from seekwarc.system import replace, write_all
 from seekwarc.tools.names import NamesInUse, name_of
 from seekwarc.tools.outcome import Failure, Job, Outcome, Status
-from seekwarc.write.files import Existing, refuse_url, unwritable, write_all
+from seekwarc.write.files import Existing, refuse_url, unwritable
 
 __all__ = ["MANIFEST", "MAX_SIZE", "PAYLOAD_TYPES", "Extracted", "Extraction", "Extractor", "extract"]
 

@@ -10,7 +10,8 @@ from typing import BinaryIO, Final, cast
 from seekwarc.errors import SeekWarcError, TargetError
 from seekwarc.storage.source import RangeSource
 from seekwarc.storage.streams import FileObjectSource
-from seekwarc.write.files import Existing, write_all
+from seekwarc.system import write_all
+from seekwarc.write.files import Existing
 from seekwarc.write.opening import committed
 from seekwarc.write.output import FileObjectOutput
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from typing import IO, TYPE_CHECKING, BinaryIO, Final, Literal
+from typing import TYPE_CHECKING, BinaryIO, Final, Literal
 
 from seekwarc.errors import TargetError, TargetExistsError
 from seekwarc.storage.remote_url import is_url, shown_url
@@ -37,7 +37,6 @@ __all__ = [
     "sync_folder",
     "unfinished_name",
     "unwritable",
-    "write_all",
 ]
 
 Existing = Literal["error", "overwrite"]
@@ -72,13 +71,6 @@ def refuse_same_file(name: str, target: object) -> None:
         return
     if is_at(os.stat(target), name) if os.path.isfile(target) else is_url(target) and target == name:
         raise TargetError("source and target are the same file", source=name)
-
-
-def write_all(file: IO[bytes], data: bytes | bytearray | memoryview) -> None:
-    """Write all of `data`: one `write` of a raw file, such as unbuffered standard output, may take less."""
-    view = memoryview(data)
-    while view:
-        view = view[file.write(view) :]
 
 
 def lock_file(file: BinaryIO, name: str) -> None:

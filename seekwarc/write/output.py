@@ -23,7 +23,7 @@ from typing import BinaryIO, Final
 
 from seekwarc.compiling import override
 from seekwarc.errors import TargetError, TargetExistsError
-from seekwarc.system import HOLDS_OPEN_FILES, is_at, is_broken_pipe, set_mode, sync
+from seekwarc.system import HOLDS_OPEN_FILES, is_at, is_broken_pipe, set_mode, sync, write_all
 from seekwarc.write.files import (
     Existing,
     give_name,
@@ -35,7 +35,6 @@ from seekwarc.write.files import (
     sync_folder,
     unfinished_name,
     unwritable,
-    write_all,
 )
 
 __all__ = [
