@@ -188,6 +188,14 @@ class TextQuery:
         found = self.node.wanted if isinstance(self.node, _All) else (self.node,)
         return frozenset(word for it in found if isinstance(it, Words) for word in it.words)
 
+    @property
+    def sufficient(self) -> frozenset[str]:
+        """Words each of which alone, anywhere on a page, makes it match, as far as that is simple to tell."""
+        found = self.node.inner if isinstance(self.node, _Any) else (self.node,)
+        return frozenset(
+            it.words[0] for it in found if isinstance(it, Words) and it.is_exact and not it.in_title
+        )
+
     def matches(self, text: str, title: str | None) -> bool:
         """Tell whether a page matches, apart from its host and its media type."""
         return self.node is None or self.node.is_in(_Page(text, title))

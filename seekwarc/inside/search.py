@@ -50,6 +50,7 @@ SHADOWS: Final = frozenset({"words_config", "words_data", "words_idx"})
 MAX_COUNTED: Final = 1000
 """Captures of a page that are counted."""
 TITLE_WEIGHT: Final = 2.0
+FEW: Final = 1000
 COMMON: Final = 4
 """A word that is in more than one of so many pages says little of them."""
 
@@ -139,11 +140,13 @@ class SearchFile(Closing):
             conditions: What one of their captures must be like; those of the query (`narrowed`) among them.
             order: The best first, or those that were captured last.
         """
+        expression = query.expression
         which, values = _which(conditions)
         has_capture = "id NOT IN (SELECT page FROM dead)"
-        if conditions != Conditions():
+        if conditions.hosts and not self._finds_few(expression):
+            has_capture = f"id IN (SELECT page FROM capture WHERE {which})"
+        elif conditions != Conditions():
             has_capture = f"EXISTS (SELECT 1 FROM capture WHERE page = id AND {which})"
-        expression = query.expression
         matching = (
             "SELECT rowid AS id FROM words WHERE words MATCH ?" if expression else "SELECT id FROM page"
         )
@@ -167,6 +170,13 @@ class SearchFile(Closing):
         rest = self._rows(f"SELECT id FROM ({matching}) WHERE {has_capture} LIMIT {LIMIT}", *given, *values)
         return _found(list(dict.fromkeys(row[0] for row in (*best, *rest))))
 
+    def _finds_few(self, expression: str | None) -> bool:
+        """Tell whether it costs less to look at the captures of what is found than at those of hosts."""
+        if expression is None:
+            return False
+        some = f"SELECT 1 FROM words WHERE words MATCH ? LIMIT {FEW}"
+        return self._number(self._rows(f"SELECT count(*) FROM ({some})", expression)[0][0]) < FEW
+
     def _ranked(self, query: TextQuery, expression: str) -> tuple[str, list[object]]:
         """Return a statement that finds pages that are worth more than others, and its values.
 
@@ -174,6 +184,7 @@ class SearchFile(Closing):
         or there several times. That costs a row for each page, so what many pages have is left out.
         """
         words = dict.fromkeys(it.words[-1] for it in query.wanted if not it.is_prefix)
+        sufficient = query.sufficient
         parts: list[str] = []
         values: list[object] = []
         pages = self._number(self._rows("SELECT count(*) FROM page")[0][0])
@@ -189,7 +200,8 @@ class SearchFile(Closing):
                 shares[""] = 1.0
             for mark, share in shares.items():
                 parts.append("SELECT rowid AS id, ? AS w FROM words WHERE words MATCH ?")
-                values += [weight * share, f'({expression}) AND "{mark}{word}"']
+                marked = f'"{mark}{word}"'
+                values += [weight * share, marked if word in sufficient else f"({expression}) AND {marked}"]
         return " UNION ALL ".join(parts), values
 
     def page(self, number: int) -> tuple[int, str | None]:

@@ -42,7 +42,7 @@ __all__ = [
 
 APPLICATION_ID: Final = 0x73777466
 """In the head of the file: "swtf"."""
-VERSION: Final = 1
+VERSION: Final = 2
 SCHEMA: Final = (
     "CREATE TABLE file (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, version TEXT)",
     "CREATE TABLE page (id INTEGER PRIMARY KEY, hash INTEGER NOT NULL, title TEXT)",
@@ -55,7 +55,8 @@ SCHEMA: Final = (
     ),
     "CREATE TABLE dead (page INTEGER PRIMARY KEY)",
     "CREATE INDEX page_hash ON page (hash)",
-    "CREATE INDEX capture_page ON capture (page, date)",
+    "CREATE INDEX capture_page ON capture (page, date, host)",
+    "CREATE INDEX capture_host ON capture (host, page)",
     "CREATE INDEX capture_file ON capture (file)",
     "CREATE INDEX capture_digest ON capture (digest)",
     (

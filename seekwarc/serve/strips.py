@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
-from seekwarc.errors import NotFoundError, SeekWarcError
+from seekwarc.errors import NotFoundError, SeekWarcError, UnsupportedError
 from seekwarc.serve.cost import View
 from seekwarc.serve.headers import entity_tag, payload_type
 from seekwarc.serve.served import ServedRecord
@@ -88,12 +88,15 @@ class Strips:
         """Make a picture, a JPEG.
 
         Raises:
-            NotFoundError: The film has no such picture.
-            SeekWarcError: It is not a film, or damaged there.
+            NotFoundError: The film has no such picture, or it is not a film.
+            SeekWarcError: It is damaged there.
         """
         try:
             with served.charge(view):
                 made = self._made(self._open(served), number)
+        except UnsupportedError as error:
+            self._forget()
+            raise NotFoundError(f"there are no pictures of it: {error}") from error
         except BaseException:
             # What was stopped in the middle cannot go on.
             self._forget()

@@ -206,6 +206,7 @@ def test_only_ranges_as_long_as_stated_are_parts(body: bytes, held: list[tuple[i
     assert joined(out.done()).ranges == (*held, (20_000, 40_000))
 
 
+@pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
 @given(st.data())
 def test_several_ranges_with_a_changed_byte_give_no_other_bytes(data: st.DataObject) -> None:
     out = PartsWriter(FILM[:1000], compression="none")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from seekwarc.inside.query import MAX_QUERY, MAX_WORDS, TextQuery
 from seekwarc.inside.search_file import SCHEMA, Page
+from seekwarc.inside.words import words_of
 
 
 @pytest.mark.parametrize(
@@ -140,6 +141,16 @@ def test_no_query_reaches_sqlite_but_as_words(pieces: list[str], text: str) -> N
         found = is_found(query, text, None)
         assert found or not query.matches(text, None)
         assert not query.is_exact or found == query.matches(text, None)
+    for word in query.sufficient:
+        assert query.matches(word, None)
+    for word in query.required:
+        assert not query.matches(text, None) or any(it.startswith(word) for it in words_of(text))
+
+
+def test_one_of_some_words_suffices() -> None:
+    assert TextQuery.parse("tea OR arch* OR title:milk OR (a b)").sufficient == {"tea", "arch"}
+    assert TextQuery.parse("tea").sufficient == {"tea"}
+    assert TextQuery.parse("tea milk").sufficient == set()
 
 
 def test_no_query_takes_long() -> None:

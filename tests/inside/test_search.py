@@ -10,7 +10,7 @@ import pytest
 
 from seekwarc.errors import FormatError, SeekWarcError, SourceError, SourceTimeoutError, UnsupportedError
 from seekwarc.inside.query import TextQuery
-from seekwarc.inside.search import MAX_FOUND, Conditions, SearchFile
+from seekwarc.inside.search import FEW, MAX_FOUND, Conditions, SearchFile
 from tests.support.searching import DAY, build, captured
 
 PAGES = {
@@ -53,11 +53,15 @@ def test_the_latest_come_first_if_asked(path) -> None:
     ]
 
 
-def test_a_domain_means_its_hosts_and_no_others(path) -> None:
+@pytest.mark.parametrize("few", [1, FEW])
+def test_a_domain_means_its_hosts_and_no_others(path, monkeypatch, few) -> None:
+    monkeypatch.setattr("seekwarc.inside.search.FEW", few)
     assert set(found(path, "tea OR cake site:example.org")) == {"example.org/tea", "www.example.org/milk"}
     assert found(path, "tea", hosts=(("www.example.org",),)) == ["www.example.org/milk"]
     assert found(path, "tea site:example.org", hosts=(("example.net",),)) == []
     assert len(found(path, "site:example.org")) == 2
+    assert found(path, "tea site:example.org", since=2 * DAY) == ["www.example.org/milk"]
+    assert found(path, "tea site:example.net", until=2 * DAY, order="date") == []
 
 
 def test_captures_are_chosen_by_date_type_and_media_type(path) -> None:
