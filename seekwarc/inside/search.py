@@ -142,22 +142,21 @@ class SearchFile(Closing):
         """
         expression = query.expression
         which, values = _which(conditions)
+        matching, given = "SELECT id FROM page", []
+        if expression:
+            matching, given = "SELECT rowid AS id FROM words WHERE words MATCH ?", [expression]
+        if order == "date" or not expression:
+            rows = self._rows(
+                f"SELECT page FROM capture WHERE page IN ({matching}) AND {which} "
+                f"GROUP BY page ORDER BY max(date) DESC, page LIMIT {LIMIT}",
+                *(*given, *values),
+            )
+            return _found([row[0] for row in rows])
         has_capture = "id NOT IN (SELECT page FROM dead)"
         if conditions.hosts and not self._finds_few(expression):
             has_capture = f"id IN (SELECT page FROM capture WHERE {which})"
         elif conditions != Conditions():
             has_capture = f"EXISTS (SELECT 1 FROM capture WHERE page = id AND {which})"
-        matching = (
-            "SELECT rowid AS id FROM words WHERE words MATCH ?" if expression else "SELECT id FROM page"
-        )
-        given = [expression] if expression else []
-        if order == "date" or not expression:
-            newest = f"(SELECT max(date) FROM capture WHERE page = id AND {which})"
-            rows = self._rows(
-                f"SELECT id FROM ({matching}) WHERE {has_capture} ORDER BY {newest} DESC, id LIMIT {LIMIT}",
-                *(*given, *values, *values),
-            )
-            return _found([row[0] for row in rows])
         ranked, weights = self._ranked(query, expression)
         best = []
         if ranked:
@@ -170,10 +169,8 @@ class SearchFile(Closing):
         rest = self._rows(f"SELECT id FROM ({matching}) WHERE {has_capture} LIMIT {LIMIT}", *given, *values)
         return _found(list(dict.fromkeys(row[0] for row in (*best, *rest))))
 
-    def _finds_few(self, expression: str | None) -> bool:
+    def _finds_few(self, expression: str) -> bool:
         """Tell whether it costs less to look at the captures of what is found than at those of hosts."""
-        if expression is None:
-            return False
         some = f"SELECT 1 FROM words WHERE words MATCH ? LIMIT {FEW}"
         return self._number(self._rows(f"SELECT count(*) FROM ({some})", expression)[0][0]) < FEW
 

@@ -18,8 +18,8 @@ pytestmark = [
 RATE, SECONDS = 5, 600
 LEAST = 90 << 20
 MAX_READ = 0.6
-"""Share of the record that playing, and looking at four places, may cost: the browser asks for some 5 to 7 MB at
-each, and each of the twelve pictures under the film takes two."""
+"""Share of the record that playing, and looking at four places, may cost: the browser asks for some 5 to 7 MB
+at each, and each of the twelve pictures under the film takes two."""
 MAX_MILLISECONDS = 200
 """From the click to the frame that is shown."""
 
