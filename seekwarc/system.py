@@ -54,6 +54,7 @@ __all__ = [
     "set_mode",
     "sync",
     "temporary_folder",
+    "threads_for",
     "write_all",
 ]
 
@@ -148,6 +149,17 @@ def has_global_lock() -> bool:
 def default_threads() -> int:
     """Return how many threads compress: one per core that this process may use, at most four."""
     return min(cores(), MAX_DEFAULT_THREADS)
+
+
+def threads_for(wanted: int | None) -> int:
+    """Return how many threads decode or compress: as many as are wanted, or `default_threads`.
+
+    One without a global lock before Python 3.16: there, slices of one buffer must not be used, or dropped, by
+    more than one thread, since it would be freed too early (CPython issues 127716 and 155606).
+    """
+    if not has_global_lock() and sys.version_info < (3, 16):
+        return 1
+    return wanted or default_threads()
 
 
 def max_open_files() -> int:

@@ -35,6 +35,7 @@ from seekwarc.system import (
     set_mode,
     sync,
     temporary_folder,
+    threads_for,
 )
 
 PACKAGE = Path(seekwarc.__file__).parent
@@ -382,6 +383,17 @@ def test_tests_pass_without_posix(suite) -> None:
     done = run_without_posix("-m", "pytest", *options, *paths, cwd=PACKAGE.parent)
     assert " passed" in done.stdout.decode()
     assert done.returncode == 0, done.stdout.decode()[-3000:]
+
+
+def test_buffers_go_to_no_other_thread_where_python_miscounts_their_uses(monkeypatch) -> None:
+    for version, has_lock, threads in (
+        ((3, 15, 2), True, (3, default_threads())),
+        ((3, 15, 2), False, (1, 1)),
+        ((3, 16, 0), False, (3, default_threads())),
+    ):
+        python = SimpleNamespace(version_info=version, _is_gil_enabled=lambda has_lock=has_lock: has_lock)
+        monkeypatch.setattr(system, "sys", python)
+        assert (threads_for(3), threads_for(None)) == threads
 
 
 def test_cores_that_a_process_may_not_use_do_not_count(monkeypatch) -> None:

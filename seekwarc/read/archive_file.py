@@ -21,7 +21,7 @@ from seekwarc.read.file_tables import MAX_LINKS, FileTables, own_table_tail
 from seekwarc.read.grammar import grammar_of
 from seekwarc.read.options import DEFAULTS, ReadOptions
 from seekwarc.storage.fetch import Fetcher
-from seekwarc.system import default_threads
+from seekwarc.system import threads_for
 
 if TYPE_CHECKING:
     from seekwarc.frames.block_spans import InOrder
@@ -71,7 +71,7 @@ class ArchiveFile:
             source,
             self.decoder,
             cache_size=options.cache_size,
-            threads=options.threads or default_threads(),
+            threads=threads_for(options.threads),
         )
         # A pipe has one window for good: what was read to tell its kind is read on from there.
         self._pipe_window = Window(self.source) if self.source.is_pipe else None

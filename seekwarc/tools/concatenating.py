@@ -16,7 +16,7 @@ from seekwarc.errors import TargetError
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.storage.expand import expand
-from seekwarc.system import default_threads
+from seekwarc.system import threads_for
 from seekwarc.tools.copy_inputs import PartTarget, parts_of, settings_of
 from seekwarc.tools.copy_target import CopyTarget, Recompressed, Tally
 from seekwarc.tools.progress import Progress, no_progress
@@ -122,7 +122,7 @@ def concat(
     ):
         settings = settings_of(parts, on_warning, verify=verify)
         tally = Tally()
-        with closing(OrderedWork(threads or default_threads())) as work:
+        with closing(OrderedWork(threads_for(threads))) as work:
             file = CopyTarget(output, work, settings, tally)
             for part in parts:
                 with closing(part.records(settings.dictionary, on_progress, "joining")) as records:

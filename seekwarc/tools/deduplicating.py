@@ -27,7 +27,7 @@ from seekwarc.read.reader import Reader
 from seekwarc.storage.expand import expand
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
-from seekwarc.system import default_threads
+from seekwarc.system import threads_for
 from seekwarc.tools.copy_inputs import Part, check_targets, parts_of, settings_of
 from seekwarc.tools.copy_source import LooseRecord, PlacedRecords, StoredRecord, check_record
 from seekwarc.tools.copy_target import CopyTarget, Recompressed, Tally
@@ -240,7 +240,7 @@ class _Run:
     ) -> None:
         """Write each group of files into a new one. All of those get their names, or none."""
         entries, size = _Entries(self._changes), 0
-        with committed_together() as outputs, closing(OrderedWork(threads or default_threads())) as work:
+        with committed_together() as outputs, closing(OrderedWork(threads_for(threads))) as work:
             for target, parts in groups:
                 settings = settings_of(parts, self._on_warning, verify=self._verify)
                 outputs.append(open_output(cast("Target", target), existing=existing))

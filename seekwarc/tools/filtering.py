@@ -24,7 +24,7 @@ from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.read.reader import Reader
 from seekwarc.storage.expand import expand
 from seekwarc.storage.opening import open_source
-from seekwarc.system import default_threads
+from seekwarc.system import threads_for
 from seekwarc.tools.choosing import Choice, ChoiceConditions
 from seekwarc.tools.closure import RELATIONS, Catalogue
 from seekwarc.tools.copy_inputs import Part, parts_of, settings_of
@@ -178,11 +178,11 @@ def filter(  # noqa: A001 - the name of the verb
         if target is None:
             raise ValueError("target is None: name the new file, or set dry_run")
         settings = settings_of(parts, on_warning, verify=verify)
-        copy = _Copy(parts, catalogue, settings, threads or default_threads(), on_progress)
+        copy = _Copy(parts, catalogue, settings, threads_for(threads), on_progress)
         try:
             pieces = copy.write(target, max_size, existing, None, repeat=closure)
         except FormatError:
-            copy = _Copy(parts, catalogue, settings, threads or default_threads(), on_progress)
+            copy = _Copy(parts, catalogue, settings, threads_for(threads), on_progress)
             pieces = copy.write(target, max_size, existing, damage, repeat=closure)
     tally = copy.tally
     done.pieces, done.records = tuple(pieces), tally.records

@@ -27,7 +27,7 @@ from seekwarc.read.record import Record
 from seekwarc.storage.expand import expand
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
-from seekwarc.system import default_threads
+from seekwarc.system import threads_for
 from seekwarc.tools.choosing import Choice, ChoiceConditions
 from seekwarc.tools.closure import Catalogue
 from seekwarc.tools.copy_inputs import Part, check_targets, parts_of
@@ -396,7 +396,7 @@ class _Run:
         part, removed = self._parts[number], self._removed
         first, stop = removed.starts[number : number + 2]
         kept = [each for each in range(first, stop) if not removed.kept[each]]
-        with closing(OrderedWork(threads or default_threads())) as work:
+        with closing(OrderedWork(threads_for(threads))) as work:
             new = CopyTarget(output, work, settings, self.tally)
             places = lambda: map(removed.place, kept)  # noqa: E731
             with closing(part.placed(settings.dictionary, places, self._on_progress, None)) as records:

@@ -29,7 +29,7 @@ from seekwarc.read.record import Record
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.remote_url import is_url
 from seekwarc.storage.source import RangeSource
-from seekwarc.system import default_threads, temporary_folder
+from seekwarc.system import default_threads, temporary_folder, threads_for
 from seekwarc.tools.problems import OnProblem
 from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.write.files import Existing, refuse_same_file
@@ -111,7 +111,7 @@ def sidecar(
         target = name + SIDECAR_SUFFIX
     refuse_same_file(name, target)
     with ExitStack() as opened:
-        pool = opened.enter_context(ThreadPoolExecutor(default_threads(), "seekwarc-points"))
+        pool = opened.enter_context(ThreadPoolExecutor(threads_for(None), "seekwarc-points"))
         stored = on_progress(open_source(source), name)
         making = _Making(stored, pool, min_size, spacing, on_problem)
         archive = opened.enter_context(Reader(stored, sidecar=False, on_error=making.report, **limits))

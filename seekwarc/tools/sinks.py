@@ -28,7 +28,7 @@ from seekwarc.read.sequential import StreamedRecords
 from seekwarc.scale.split import Split
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.source import RangeSource
-from seekwarc.system import default_threads
+from seekwarc.system import threads_for
 from seekwarc.tools.arc import RecordSink, warc_content
 from seekwarc.tools.parts import PartSource
 from seekwarc.write.assembly import RecordAssembly
@@ -176,7 +176,7 @@ class CopyPart:
 
     def sink(self, spool: str, part: Split) -> PartSink:
         """Return what writes the part into a spool."""
-        threads = max(1, (self.options.threads or default_threads()) // self.processes)
+        threads = max(1, (threads_for(self.options.threads)) // self.processes)
         return PartSink(spool, form_with(self.compression, self.options), threads, is_first=not part.start)
 
 

@@ -16,7 +16,7 @@ from seekwarc.errors import FormatError, TargetExistsError
 from seekwarc.format.warc import RecordHeader
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.read.options import ReadLimits, ReadOptions
-from seekwarc.system import default_threads
+from seekwarc.system import threads_for
 from seekwarc.tools.copy_inputs import PartTarget, parts_of, settings_of
 from seekwarc.tools.copy_source import LooseRecord, StoredRecord
 from seekwarc.tools.copy_target import CopyTarget, Recompressed, Tally
@@ -156,7 +156,7 @@ def split(
     with parts_of([source], folder, ReadOptions.of(**limits)) as (part,):
         settings = settings_of([part], on_warning, verify=verify)
         with (
-            closing(OrderedWork(threads or default_threads())) as work,
+            closing(OrderedWork(threads_for(threads))) as work,
             hidden_folder(folder) as hidden,
             closing(part.records(part.dictionary, on_progress, "splitting")) as records,
         ):

@@ -19,7 +19,7 @@ from seekwarc.format.warc import RECORD_END, RecordHeader, parse_record_header
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.options import check_range
-from seekwarc.system import default_threads
+from seekwarc.system import threads_for
 from seekwarc.write.assembly import RecordAssembly, stored_bound
 from seekwarc.write.block_reader import Block, BlockSource, as_stream
 from seekwarc.write.file_layout import ExistingFile, TableMode
@@ -123,7 +123,7 @@ class Writer(TypedWrites):
         compression = wanted.compression or (compression_of(name) if has_path else "zst")
         check_form(str(name) or "<file object>", compression, wanted)
         found = find_target(target, compression, wanted)
-        self._work = OrderedWork(wanted.threads or default_threads())
+        self._work = OrderedWork(threads_for(wanted.threads))
         maker: FileMaker | None = None
         try:
             if found.existing is not None and compression == "zst":
