@@ -34,6 +34,7 @@ MAX_DIGITS: Final = 18
 _NUMBER = re.compile(rf"[0-9]{{1,{MAX_DIGITS}}}")
 _NAME = re.compile(TOKEN)
 _LINE_BREAK_OR_NUL = re.compile(r"[\r\n\0]")
+_LINE_END = re.compile(r"\n(?![ \t])")
 _FOLD = re.compile(r"(?:(?<![ \t])[ \t]++)?\r{0,2}\n[ \t]++")
 # Some write bare LF, or CR CR LF. One search takes less than half the time of one for each line break.
 _BLANK_LINE = re.compile(rb"\n\r{0,2}\n")
@@ -52,11 +53,12 @@ def find_header_end(data: Buffer, start: int = 0) -> int:
 
 def parse_fields(data: Buffer) -> Iterator[tuple[str, str]]:
     """Yield (name, value) of each field: folded lines joined, what is not UTF-8 as surrogate escapes."""
-    for line in _joined(bytes(data).decode("utf-8", "surrogateescape")).split("\n"):
+    text = bytes(data).decode("utf-8", "surrogateescape")
+    for line in _LINE_END.split(text) if _has_folds(text) else text.split("\n"):
         name, colon, value = line.partition(":")
-        # A blank at the very beginning continues the start line, which is not a field.
-        if colon and line[0] not in " \t":
-            yield name.strip(" \t"), value.strip(" \t\r")
+        # A blank at the very beginning continues the start line, which is not a field; and no name is folded.
+        if colon and line[0] not in " \t" and "\n" not in name:
+            yield name.strip(" \t"), _joined(value).strip(" \t\r")
 
 
 class FieldMapping(Mapping[str, str]):
@@ -156,7 +158,11 @@ def unfolded(raw: bytes) -> str:
 
 def _joined(text: str) -> str:
     # The pattern is tried at each character: hardly any header has folded lines.
-    return _FOLD.sub(" ", text) if "\n " in text or "\n\t" in text else text
+    return _FOLD.sub(" ", text) if _has_folds(text) else text
+
+
+def _has_folds(text: str) -> bool:
+    return "\n " in text or "\n\t" in text
 
 
 def format_fields(fields: Iterable[tuple[str, str]]) -> bytes:

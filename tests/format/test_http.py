@@ -144,7 +144,14 @@ def test_a_head_without_fields() -> None:
 
 def test_fields_that_break_the_rules() -> None:
     head = with_fields(
-        b"no colon", b": no name", b"A:", b"B : c", b"C: d\r\n folded", b"D: \xe9\xff", b"E: \0"
+        b"no colon",
+        b"folded\r\n : name",
+        b": no name",
+        b"A:",
+        b"B : c",
+        b"C: d\r\n folded",
+        b"D: \xe9\xff",
+        b"E: \0",
     )
     assert head.headers == (
         ("", "no name"),

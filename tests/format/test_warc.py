@@ -268,6 +268,7 @@ odd_lines = st.one_of(
             b"x :b",
             b"X\t: c",
             b" folded",
+            b" : folded",
             b"X: a\n\t: folded",
             b" ",
             b"\r",
@@ -297,6 +298,7 @@ odd_lines = st.one_of(
 @example([b"Content-Length: 12 ", b"Content-Length: 13"], b"\r\n")
 @example([b"X: a", b" ", b" b"], b"\r\n")
 @example([b"X: a", b" ", b" b"], b"\n")
+@example([b"X", b" : a"], b"\r\n")
 def test_a_field_is_the_same_alone_and_among_all(lines: list[bytes], newline: bytes) -> None:
     # A folded line directly after the version line continues nothing.
     raw = newline.join([b"WARC/1.1", b"First: 1", *lines, b"Content-Length: 7", b"", b""])

@@ -33,6 +33,7 @@ BROKE: Final[dict[str, dict[str, bytes]]] = {
     },
     "http": {
         "broke-blanks-in-front-of-the-first-field": b"HTTP/1.1 200 OK\r\n Set-Cookie: a\r\n b\r\n\r\n",
+        "broke-folded-name": b"HTTP/1.1 200 OK\r\nSet-Cookie\r\n : a\r\n b: c\r\n\r\n",
     },
     "reader": {
         "broke-blake2-of-0-bytes": zstd_frame(DIGEST_RECORD % b"blake2b_7:=" + CRLF2),
