@@ -32,7 +32,8 @@ _DATE = re.compile(
     r"(?:[Zz]|([+-])(\d\d):(\d\d))?)?)?)?",
     re.ASCII,
 )
-_USUAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
+# From Python 3.14 on `fromisoformat` takes 24:00 for midnight.
+_USUAL = re.compile(r"\d{4}-\d\d-\d\dT(?!24)\d\d:\d\d:\d\dZ", re.ASCII)
 _SECOND: Final = timedelta(seconds=1)
 _PRECISIONS: Final[tuple[Precision, ...]] = get_args(Precision)
 

@@ -156,6 +156,7 @@ def _answer(request: dict[str, Any], file: BinaryIO) -> dict[str, object]:
 
 def _limit_memory() -> None:
     with suppress(ImportError, OSError, ValueError):
-        import resource
+        import resource  # not on Windows
 
-        resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
+        posix: Any = resource
+        posix.setrlimit(posix.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))

@@ -67,6 +67,11 @@ def media_library() -> Any:  # noqa: ANN401 - a module
     return av
 
 
+def _raises_for_metadata(av: Any) -> bool:  # noqa: ANN401 - a module
+    """Tell whether PyAV must be told not to raise for metadata that is not UTF-8, as before version 19."""
+    return int(av.__version__.partition(".")[0]) < 19
+
+
 class Film(Closing):
     """A film or sound in a binary file, opened for reading. Use it from one thread at a time.
 
@@ -110,8 +115,8 @@ class Film(Closing):
                 "r",
                 format=self.kind.demuxer,
                 options=options,
-                metadata_errors="replace",
                 io_open=_refuse,
+                **({"metadata_errors": "replace"} if _raises_for_metadata(av) else {}),
             )
         self.file.forget()
         streams = self.container.streams
