@@ -346,7 +346,7 @@ def test_an_archive_is_written_read_and_continued_without_posix(tmp_path) -> Non
 
 
 @pytest.mark.posix
-@pytest.mark.needs("module:starlette", "module:uvicorn", "module:obstore")
+@pytest.mark.needs("module:starlette", "module:uvicorn", "module:obstore", "module:blosc2")
 def test_every_module_is_imported_without_posix() -> None:
     modules = [
         ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)

@@ -50,6 +50,8 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, prog: str | None = None, description: str | None = None, **options: Any) -> None:  # noqa: ANN401
         super().__init__(prog=prog, description=description, **{"formatter_class": Help, **options})
+        # From Python 3.15 on argparse has suggestions of its own, beside those that `error` adds.
+        self.suggest_on_error = False
 
     def error(self, message: str) -> NoReturn:
         """Print what is wrong and where to find help, and exit with status 2."""
