@@ -191,7 +191,8 @@ def scaled(picture: Picture, width: int | None, *, form: str) -> VideoFrame:
         raise LimitError(f"a picture would have {wide} x {high} pixels, more than {MAX_SIDE} on a side")
     with reported(None, "a picture cannot be scaled"):
         size = (high, wide) if turn in (90, 270) else (wide, high)
-        made = frame.reformat(width=size[0], height=size[1], format=form)
+        # PyAV 19 keeps what scales for each thread, and a child process cannot free threads of it.
+        made = frame.reformat(width=size[0], height=size[1], format=form, threads=1)
         return _turned(made, turn) if turn in _TURNS else made
 
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
+import signal
+import threading
+import time
 from fractions import Fraction
 
 import pytest
@@ -98,6 +102,35 @@ def test_a_picture_that_would_be_huge_is_refused() -> None:
         picture = Pictures(film).at(Fraction(1))
         with pytest.raises(LimitError, match="more than 8192 on a side"):
             scaled(picture, 9000, form="rgb24")
+
+
+@pytest.mark.posix
+def test_a_process_may_fork_while_a_thread_makes_pictures() -> None:
+    is_made, is_over = threading.Event(), threading.Event()
+
+    def make() -> None:
+        with Film(io.BytesIO(small_film("first.mp4"))) as film:
+            scaled(Pictures(film).at(Fraction(1)), 64, form=PIXELS["jpg"])
+            is_made.set()
+            is_over.wait()
+
+    maker = threading.Thread(target=make)
+    maker.start()
+    try:
+        assert is_made.wait(60)
+        child = os.fork()
+        if not child:
+            os._exit(0)
+        end = time.monotonic() + 20
+        while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < end:
+            time.sleep(0.01)
+        if ended == (0, 0):
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+        assert ended == (child, 0)
+    finally:
+        is_over.set()
+        maker.join()
 
 
 def test_times_end_with_the_film() -> None:
