@@ -54,11 +54,12 @@ def find_header_end(data: Buffer, start: int = 0) -> int:
 def parse_fields(data: Buffer) -> Iterator[tuple[str, str]]:
     """Yield (name, value) of each field: folded lines joined, what is not UTF-8 as surrogate escapes."""
     text = bytes(data).decode("utf-8", "surrogateescape")
-    for line in _LINE_END.split(text) if _has_folds(text) else text.split("\n"):
+    has_folds = _has_folds(text)
+    for line in _LINE_END.split(text) if has_folds else text.split("\n"):
         name, colon, value = line.partition(":")
         # A blank at the very beginning continues the start line, which is not a field; and no name is folded.
         if colon and line[0] not in " \t" and "\n" not in name:
-            yield name.strip(" \t"), _joined(value).strip(" \t\r")
+            yield name.strip(" \t"), (_FOLD.sub(" ", value) if has_folds else value).strip(" \t\r")
 
 
 class FieldMapping(Mapping[str, str]):
