@@ -176,7 +176,7 @@ class CopyPart:
 
     def sink(self, spool: str, part: Split) -> PartSink:
         """Return what writes the part into a spool."""
-        threads = max(1, (threads_for(self.options.threads)) // self.processes)
+        threads = max(1, threads_for(self.options.threads) // self.processes)
         return PartSink(spool, form_with(self.compression, self.options), threads, is_first=not part.start)
 
 

@@ -233,6 +233,7 @@ def test_a_large_index_takes_little_memory() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows forks no processes")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_a_forked_child_may_ask_a_large_index() -> None:
     index = MemoryIndex()
     count = 20_000

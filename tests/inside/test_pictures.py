@@ -105,6 +105,7 @@ def test_a_picture_that_would_be_huge_is_refused() -> None:
 
 
 @pytest.mark.posix
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_a_process_may_fork_while_a_thread_makes_pictures() -> None:
     is_made, is_over = threading.Event(), threading.Event()
 

@@ -54,6 +54,7 @@ def test_new_identifiers_are_random_uuids() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_a_forked_process_has_identifiers_of_its_own() -> None:
     new_id()
     read, write = os.pipe()
