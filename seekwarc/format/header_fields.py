@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from seekwarc.format.buffer import Buffer
+from seekwarc.format.field_views import FieldItems, FieldValues
 
 __all__ = [
     "MAX_DIGITS",
@@ -119,29 +120,11 @@ class FieldMapping(Mapping[str, str]):
 
     def items(self) -> ItemsView[str, str]:
         """Return every field as (name, value)."""
-        return _Items(self)
+        return FieldItems(self, self._pairs)
 
     def values(self) -> ValuesView[str]:
         """Return the value of every field."""
-        return _Values(self)
-
-
-class _Items(ItemsView[str, str]):
-    def __init__(self, fields: FieldMapping) -> None:
-        super().__init__(fields)
-        self._fields = fields
-
-    def __iter__(self) -> Iterator[tuple[str, str]]:
-        return iter(self._fields._pairs)  # noqa: SLF001
-
-
-class _Values(ValuesView[str]):
-    def __init__(self, fields: FieldMapping) -> None:
-        super().__init__(fields)
-        self._fields = fields
-
-    def __iter__(self) -> Iterator[str]:
-        return iter([value for _, value in self._fields._pairs])  # noqa: SLF001
+        return FieldValues(self, self._pairs)
 
 
 @lru_cache(maxsize=256)

@@ -24,6 +24,8 @@ __all__ = ["FrameCache", "FrameKey"]
 FrameKey = tuple[int, int, int]
 """[start, stop) of a frame in the file and the bytes that it holds: two tables may disagree about these, and
 only one of them was found right when the frame was decoded."""
+LEAST: Final = 300
+"""Bytes that each frame counts as at least: what its entry takes. Else tiny frames would fill all memory."""
 NOTHING: Final[tuple[FrameKey, bytes]] = ((-1, -1, -1), b"")
 
 
@@ -133,10 +135,12 @@ class FrameCache:
 
     def _put(self, key: FrameKey, content: bytes) -> None:
         # The lock is held.
-        if len(content) > self.capacity:
+        size = max(len(content), LEAST)
+        if size > self.capacity:
             return
-        previous = self._frames.pop(key, None)
-        self._size += len(content) - (len(previous) if previous is not None else 0)
+        if (previous := self._frames.pop(key, None)) is not None:
+            self._size -= max(len(previous), LEAST)
         self._frames[key] = content
+        self._size += size
         while self._size > self.capacity:
-            self._size -= len(self._frames.popitem(last=False)[1])
+            self._size -= max(len(self._frames.popitem(last=False)[1]), LEAST)

@@ -54,8 +54,8 @@ class Reader(Closing):
         target: A path, a URL (http, https, s3, gs, az), the bytes themselves, a `RangeSource`, or a binary
             file object. One that cannot seek is read once, in order.
         threads: Threads that decode a long read; the number of cores, four at most, unless given.
-        cache_size: Bytes of decoded frames to keep, 32 MiB by default; 0 for none. This and the sizes that
-            follow may also be text, such as "64M".
+        cache_size: Bytes of decoded frames to keep, of which each counts as 300 at least: 32 MiB by default;
+            0 for none. This and the sizes that follow may also be text, such as "64M".
         max_window_size: Largest Zstandard window to allocate for frames that have to be streamed, 1 KiB to
             2 GiB, 128 MiB by default.
         max_dictionary_size: Largest dictionary to load, stored or decompressed; 8 MiB by default.

@@ -5,20 +5,21 @@ from __future__ import annotations
 import random
 import threading
 import time
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seekwarc.frames.cache import FrameCache, FrameKey
+from seekwarc.frames.cache import LEAST, FrameCache, FrameKey
 
 
 def key(offset: int) -> FrameKey:
     return offset, offset + 1, 5
 
 
-@pytest.mark.parametrize("capacity", [0, 100])
+@pytest.mark.parametrize("capacity", [0, LEAST])
 def test_the_first_decodes_and_the_others_wait(capacity: int) -> None:
     cache = FrameCache(capacity)
     assert cache.begin(key(5)) is None
@@ -34,7 +35,7 @@ def test_the_first_decodes_and_the_others_wait(capacity: int) -> None:
 
 
 def test_frames_do_not_wait_for_each_other() -> None:
-    cache = FrameCache(100)
+    cache = FrameCache(1000)
     assert cache.begin(key(1)) is cache.begin(key(2)) is None
     with ThreadPoolExecutor(1) as pool:
         two = pool.submit(cache.begin, key(2))
@@ -44,7 +45,7 @@ def test_frames_do_not_wait_for_each_other() -> None:
 
 
 def test_after_a_failure_one_that_waited_decodes() -> None:
-    cache = FrameCache(100)
+    cache = FrameCache(1000)
     assert cache.begin(key(1)) is None
     with ThreadPoolExecutor(1) as pool:
         other = pool.submit(cache.begin, key(1))
@@ -57,7 +58,7 @@ def test_after_a_failure_one_that_waited_decodes() -> None:
 
 
 def test_what_is_cached_or_under_way_is_not_reserved() -> None:
-    cache = FrameCache(100)
+    cache = FrameCache(1000)
     assert cache.reserve(key(1))
     assert not cache.reserve(key(1))
     cache.end(key(1), b"one")
@@ -68,7 +69,7 @@ def test_what_is_cached_or_under_way_is_not_reserved() -> None:
 
 
 def test_a_frame_of_another_size_is_another() -> None:
-    cache = FrameCache(100)
+    cache = FrameCache(1000)
     cache.put((0, 10, 5), b"bytes")
     assert cache.get((0, 10, 6)) is None
     assert cache.get((0, 11, 5)) is None
@@ -98,7 +99,7 @@ def test_of_many_that_begin_at_once_one_decodes() -> None:
 # What is kept.
 
 
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 60)), max_size=40), st.integers(0, 120))
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 600)), max_size=40), st.integers(0, 1500))
 def test_the_cache_keeps_what_was_used_last(steps: list[tuple[int, int]], capacity: int) -> None:
     cache = FrameCache(capacity)
     model: dict[int, bytes] = {}
@@ -106,10 +107,10 @@ def test_the_cache_keeps_what_was_used_last(steps: list[tuple[int, int]], capaci
         content = bytes([offset]) * size
         if size % 2:
             cache.put(key(offset), content)
-            if size <= capacity:
+            if max(size, LEAST) <= capacity:
                 model.pop(offset, None)
                 model[offset] = content
-                while sum(map(len, model.values())) > capacity:
+                while sum(max(len(kept), LEAST) for kept in model.values()) > capacity:
                     del model[next(iter(model))]
         else:
             assert cache.get(key(offset)) == model.get(offset)
@@ -119,8 +120,19 @@ def test_the_cache_keeps_what_was_used_last(steps: list[tuple[int, int]], capaci
         assert cache.get(key(offset)) == model.get(offset)
 
 
+def test_tiny_frames_do_not_fill_memory() -> None:
+    cache = FrameCache(1 << 20)
+    tracemalloc.start()
+    try:
+        for offset in range(10_000):
+            cache.put(key(1 << 40 | offset), b"1")
+        assert tracemalloc.get_traced_memory()[0] < 2 << 20
+    finally:
+        tracemalloc.stop()
+
+
 def test_nothing_is_kept_after_it_was_cleared() -> None:
-    cache = FrameCache(100)
+    cache = FrameCache(1000)
     cache.put(key(1), b"one")
     cache.latest = (key(2), b"two")
     assert cache.begin(key(3)) is None
@@ -130,11 +142,11 @@ def test_nothing_is_kept_after_it_was_cleared() -> None:
 
 
 def test_what_was_read_again_stays_longer() -> None:
-    cache = FrameCache(30)
+    cache = FrameCache(3000)
     for offset in (1, 2, 3):
-        cache.put(key(offset), bytes(10))
-    assert cache.get(key(1)) == bytes(10)
-    cache.put(key(4), bytes(10))
+        cache.put(key(offset), bytes(1000))
+    assert cache.get(key(1)) == bytes(1000)
+    cache.put(key(4), bytes(1000))
     assert [cache.get(key(offset)) is not None for offset in (1, 2, 3, 4)] == [True, False, True, True]
 
 

@@ -352,7 +352,7 @@ IN_A_PROCESS = """
 import re, sys
 from pathlib import Path
 from seekwarc import tools
-done = tools.dedupe(sys.argv[1], dry_run=True, min_size=1)
+done = tools.dedupe(sys.argv[1], *sys.argv[2:], dry_run=not sys.argv[2:], min_size=1)
 # ru_maxrss is at least that of the process that started this one.
 peak = re.search(r"VmHWM:\\s*(\\d+) kB", Path("/proc/self/status").read_text())[1]
 print(done.records, done.revisits, int(peak) // 1024)
@@ -373,7 +373,12 @@ Content-Length: 32\r
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
-def test_memory_does_not_grow_with_the_number_of_records(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("suffix", "is_written"), [("warc", False), ("warc", True), ("warc.zst", True)], ids=str
+)
+def test_memory_does_not_grow_with_the_number_of_records(
+    suffix: str, is_written: bool, tmp_path: Path
+) -> None:
     path = tmp_path / "many.warc"
     peaks = []
     for count in (50_000, 100_000):
@@ -382,7 +387,11 @@ def test_memory_does_not_grow_with_the_number_of_records(tmp_path: Path) -> None
                 content = number - (number % 10 == 9)
                 digest = base64.b32encode(hashlib.sha1(b"%032d" % content).digest())
                 file.write(RECORD % (number % 5000, number, number, digest, content))
-        words = [sys.executable, "-c", IN_A_PROCESS, str(path)]
+        source = path.with_suffix("." + suffix)
+        if source != path:
+            tools.convert(path, source, existing="overwrite")
+        new = [str(tmp_path / f"{count}.warc.zst")] if is_written else []
+        words = [sys.executable, "-c", IN_A_PROCESS, str(source), *new]
         found = subprocess.run(words, capture_output=True, check=True, text=True).stdout.split()
         assert found[:2] == [str(count), str(count // 10)]
         peaks.append(int(found[2]))
