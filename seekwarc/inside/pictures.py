@@ -120,7 +120,7 @@ class _Showing:
 
     def __init__(self, film: Film, video: VideoStream, start: Fraction) -> None:
         self._film, self._video = film, video
-        self._packets = film.packets(start, (video,))
+        self._packets = film.packets(start, (video,), until=start)
         self._frames = self._decoded()
         self._shown: tuple[Fraction, VideoFrame, Fraction] | None = None
         self._next: tuple[Fraction, VideoFrame, Fraction] | None = None

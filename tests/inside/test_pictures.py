@@ -53,6 +53,17 @@ def test_only_what_is_needed_is_decoded() -> None:
         assert Fraction("2.1") <= picture.time <= Fraction("2.3")
 
 
+def test_no_more_is_read_than_leads_to_the_picture() -> None:
+    data = small_film("first.mp4", 20)
+    second = len(data) // 20
+    with Film(io.BytesIO(data)) as film:
+        pictures = Pictures(film)
+        for time, most in ((10, second // 2), (15, second // 2), (Fraction("5.9"), 2 * second)):
+            before = film.file.bytes_read
+            pictures.at(Fraction(time))
+            assert film.file.bytes_read - before < most
+
+
 def test_after_damage_other_pictures_are_found() -> None:
     film = small_film("first.mp4")
     damaged = (len(film) * 45 // 100, len(film) * 55 // 100)
