@@ -1,5 +1,6 @@
-"""Decorators for type checkers and the compiler (mypyc); at run time they do nothing.
+"""What type checkers and the compiler (mypyc) are told; at run time it does nothing.
 
+`Buffer` is the type of arguments that hold bytes.
 `override` marks a method that takes the place of an inherited one and needs no docstring of its own:
 `typing.override` where Python may be older than 3.12. mypy checks that there is such a method.
 
@@ -13,7 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-__all__ = ["mypyc_attr", "override"]
+__all__ = ["Buffer", "mypyc_attr", "override"]
+
+Buffer = bytes | bytearray | memoryview
 
 if TYPE_CHECKING:
     # The compiler knows it by this name, and never calls it.

@@ -13,8 +13,8 @@ from functools import partial, wraps
 from types import TracebackType
 from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar, Unpack
 
+from seekwarc.compiling import Buffer
 from seekwarc.errors import SeekWarcError
-from seekwarc.format.buffer import Buffer
 from seekwarc.write.opening import Target
 from seekwarc.write.options import WriterOptions
 from seekwarc.write.writer import Writer

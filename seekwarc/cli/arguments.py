@@ -13,10 +13,13 @@ from seekwarc.format.header_fields import whole_number
 from seekwarc.format.words import did_you_mean
 
 __all__ = [
+    "JOBS_OF_PARTS",
+    "MAX_JOBS",
     "Help",
     "Parser",
     "add_flag",
     "add_force_argument",
+    "add_jobs_argument",
     "add_json_argument",
     "add_output_arguments",
     "argument",
@@ -28,6 +31,9 @@ RARE: Final = frozenset(
 )
 """Options that most users never need: the limits of reading."""
 MAX_NUMBER: Final = 10**18
+MAX_JOBS: Final = 256
+JOBS_OF_PARTS: Final = "processes that look through parts of a large FILE (default: one per core)"
+"""What --jobs means for verbs that make one thing of all files."""
 
 _T = TypeVar("_T")
 Arguments = argparse._ActionsContainer  # noqa: SLF001
@@ -116,6 +122,12 @@ def add_json_argument(parser: Arguments, each: str | None = None) -> None:
     """Add --json, for an object for each file, record or capture, or for one object with what was done."""
     text = f"print a JSON object for each {each}, one per line" if each else "print what was done as JSON"
     add_flag(parser, "--json", text=text)
+
+
+def add_jobs_argument(parser: Arguments, text: str, default: int | None) -> None:
+    """Add --jobs, for things that are done at the same time."""
+    jobs = number("number", 1, MAX_JOBS)
+    parser.add_argument("-j", "--jobs", type=jobs, default=default, metavar="N", help=text)
 
 
 def add_output_arguments(parser: Arguments, metavar: str, text: str, *, required: bool = True) -> None:

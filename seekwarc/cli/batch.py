@@ -13,7 +13,7 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from seekwarc.cli.arguments import add_flag, add_output_arguments, number
+from seekwarc.cli.arguments import add_flag, add_jobs_argument, add_output_arguments
 from seekwarc.cli.options import writer_options
 from seekwarc.cli.printing import printable, report, say
 from seekwarc.cli.progress import progress_bar, progress_is_seen, watch
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
 __all__ = [
-    "JOBS",
-    "MAX_JOBS",
     "Printer",
     "add_batch_arguments",
     "add_copy_arguments",
@@ -50,9 +48,6 @@ __all__ = [
     "writer_options_of_each",
 ]
 
-MAX_JOBS: Final = 256
-JOBS: Final = number("number", 1, MAX_JOBS)
-"""How many files are processed at the same time, as a type of arguments."""
 NOTHING_TO_DO: Final = "nothing to do: every file found exists already"
 MAX_FAILED: Final = 20
 """Failed files that are listed at the end."""
@@ -75,13 +70,8 @@ def add_batch_arguments(parser: argparse.ArgumentParser, *, made: str | None = N
             metavar="DIR",
             help=f"write {made} for each FILE into this folder; a sound one that exists is skipped",
         )
-    group.add_argument(
-        "-j",
-        "--jobs",
-        type=JOBS,
-        metavar="N",
-        help="processes, for files and for parts of a large one (default: one per core, one for small files)",
-    )
+    text = "processes, for files and for parts of a large one (default: one per core, one for small files)"
+    add_jobs_argument(group, text, None)
     group.add_argument(
         "--dask",
         metavar="ADDRESS",

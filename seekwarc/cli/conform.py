@@ -35,8 +35,7 @@ from contextlib import ExitStack
 from itertools import groupby
 from typing import Final
 
-from seekwarc.cli.arguments import add_flag, argument
-from seekwarc.cli.batch import JOBS, MAX_JOBS
+from seekwarc.cli.arguments import MAX_JOBS, add_flag, add_jobs_argument, argument
 from seekwarc.cli.printing import picked, printable, say
 from seekwarc.cli.progress import progress_bar, progress_is_seen
 from seekwarc.conform.answers import Answer, judged, meets, questions_about
@@ -77,14 +76,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help=f"end COMMAND after this time, for each question (default: {TIMEOUT:.0f})",
     )
-    parser.add_argument(
-        "-j",
-        "--jobs",
-        type=JOBS,
-        default=default_threads(),
-        metavar="N",
-        help=f"samples to ask about at the same time, up to {MAX_JOBS} (default: one for each core)",
-    )
+    text = f"samples to ask about at the same time, up to {MAX_JOBS} (default: one for each core)"
+    add_jobs_argument(parser, text, default_threads())
     add_flag(parser, "--json", text="print a JSON object for each question and one at the end")
 
 

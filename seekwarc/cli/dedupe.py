@@ -16,7 +16,13 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments
+from seekwarc.cli.arguments import (
+    JOBS_OF_PARTS,
+    add_flag,
+    add_jobs_argument,
+    add_json_argument,
+    add_output_arguments,
+)
 from seekwarc.cli.batch import targets_of
 from seekwarc.cli.options import add_limit_arguments, limit_options
 from seekwarc.cli.printing import done_json, printable, report, say
@@ -25,6 +31,7 @@ from seekwarc.cli.sizes import SIZE, human_size
 from seekwarc.cli.targets import existing_option
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.words import counted
+from seekwarc.system import cores
 from seekwarc.tools.deduplicating import MIN_SIZE, Deduplication, dedupe
 
 __all__ = ["add_arguments", "run"]
@@ -46,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="leave smaller payloads as they are (default: 1K)",
     )
     add_flag(parser, "--no-verify", text="copy large records without decoding them")
+    add_jobs_argument(parser, JOBS_OF_PARTS, cores())
     add_json_argument(parser)
     add_limit_arguments(parser)
 
@@ -64,6 +72,7 @@ def run(options: argparse.Namespace) -> int:
         dry_run=options.dry_run,
         verify=not options.no_verify,
         existing=existing_option(options),
+        processes=options.jobs,
         on_warning=say,
         on_damage=lambda error: say(f"{error}; left out"),
         on_progress=watch,

@@ -9,8 +9,8 @@ from __future__ import annotations
 import warnings
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Final, TypeAlias, TypeVar
 
 from seekwarc.compiling import mypyc_attr
@@ -36,6 +36,7 @@ __all__ = [
     "entry_of_line",
     "is_place",
     "nearest",
+    "warned_of_damage",
     "with_lengths",
     "with_next",
 ]
@@ -193,20 +194,23 @@ def described_past_damage(
 ) -> Iterator[Entry]:
     """Yield the entries of intact records in several files, and warn of the others."""
     for archive in archives:
-        # Not the errors, whose tracebacks keep what was read.
-        found = array("Q")
-        yield from described(archive, describe, on_damage=partial(_note, found))
-        if found:
-            places = damaged_places([(archive.name, offset) for offset in found])
-            warnings.warn(
-                f"{archive.name}: {places}, so records may be missing; `seekwarc verify` lists all damage",
-                FormatWarning,
-                stacklevel=2,
-            )
+        with warned_of_damage(archive.name) as note:
+            yield from described(archive, describe, on_damage=note)
 
 
-def _note(found: array[int], damage: FormatError) -> None:
-    found.append(damage.offset or 0)
+@contextmanager
+def warned_of_damage(name: str) -> Iterator[OnDamage]:
+    """Yield a function that takes the damage of a file, and warn of it at the end."""
+    # Not the errors, whose tracebacks keep what was read.
+    found = array("Q")
+    yield lambda damage: found.append(damage.offset or 0)
+    if found:
+        places = damaged_places([(name, offset) for offset in found])
+        warnings.warn(
+            f"{name}: {places}, so records may be missing; `seekwarc verify` lists all damage",
+            FormatWarning,
+            stacklevel=4,
+        )
 
 
 def damaged_places(places: Sequence[tuple[str, int]]) -> str:

@@ -10,9 +10,8 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from seekwarc.compiling import mypyc_attr, override
+from seekwarc.compiling import Buffer, mypyc_attr, override
 from seekwarc.errors import HoleError, SegmentError
-from seekwarc.format.buffer import Buffer
 from seekwarc.format.warc import RECORD_END, RecordHeader, edit_header
 from seekwarc.format.words import counted
 from seekwarc.frames.run import ReadPlan

@@ -16,8 +16,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from seekwarc.compiling import Buffer
 from seekwarc.errors import FormatError
-from seekwarc.format.buffer import Buffer
 from seekwarc.format.dates import DIGITS, date_of_digits
 from seekwarc.format.header_fields import whole_number
 from seekwarc.format.warc import RECORD_MAGIC, Grammar, RecordHeader, build_record_header

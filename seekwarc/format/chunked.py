@@ -14,7 +14,7 @@ import re
 from functools import cache
 from typing import Final
 
-from seekwarc.format.buffer import Buffer
+from seekwarc.compiling import Buffer
 
 __all__ = ["MAX_CHUNK_LINE", "ChunkedBody", "parse_chunk_line", "skip_chunks", "take_chunks"]
 

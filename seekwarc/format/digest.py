@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Final, Literal, Protocol, cast
 
-from seekwarc.compiling import mypyc_attr
+from seekwarc.compiling import Buffer, mypyc_attr
 from seekwarc.errors import FormatError
-from seekwarc.format.buffer import Buffer
 
 __all__ = ["Digest", "Hasher", "WrittenAlgorithm", "labelled", "usual_sha1"]
 

@@ -11,7 +11,7 @@ from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence, Va
 from functools import lru_cache
 from typing import Final
 
-from seekwarc.format.buffer import Buffer
+from seekwarc.compiling import Buffer
 from seekwarc.format.field_views import FieldItems, FieldValues
 
 __all__ = [

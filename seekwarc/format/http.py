@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from seekwarc.compiling import Buffer
 from seekwarc.errors import FormatError
-from seekwarc.format.buffer import Buffer
 from seekwarc.format.header_fields import (
     TOKEN,
     FieldMapping,

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from seekwarc.compiling import Buffer
 from seekwarc.errors import FormatError, TruncatedError
-from seekwarc.format.buffer import Buffer
 
 __all__ = ["PageHeader", "parse_page_header"]
 

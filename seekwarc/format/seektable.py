@@ -21,9 +21,8 @@ from itertools import accumulate
 from struct import Struct
 from typing import Final, NamedTuple, TypeAlias
 
-from seekwarc.compiling import mypyc_attr
+from seekwarc.compiling import Buffer, mypyc_attr
 from seekwarc.errors import FormatError, LimitError, TruncatedError
-from seekwarc.format.buffer import Buffer
 from seekwarc.format.words import counted
 from seekwarc.format.zstd import (
     MAX_SKIPPABLE_DATA,

@@ -15,8 +15,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from seekwarc.compiling import Buffer
 from seekwarc.errors import FormatError
-from seekwarc.format.buffer import Buffer
 from seekwarc.format.header_fields import (
     MAX_DIGITS,
     FieldMapping,

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from struct import Struct
 from typing import Final, NamedTuple
 
+from seekwarc.compiling import Buffer
 from seekwarc.errors import FormatError, LimitError, TruncatedError
-from seekwarc.format.buffer import Buffer
 
 __all__ = [
     "BLOCK_HEADER_SIZE",

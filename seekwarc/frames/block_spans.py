@@ -29,7 +29,7 @@ from seekwarc.frames.run import ReadPlan
 from seekwarc.frames.scan import CHECKSUM_SIZE
 
 if TYPE_CHECKING:
-    from seekwarc.format.buffer import Buffer
+    from seekwarc.compiling import Buffer
     from seekwarc.format.seektable import FrameEntry
     from seekwarc.format.sidecar import SpanTable
     from seekwarc.frames.context import FrameContext

@@ -35,7 +35,7 @@ from seekwarc.format.zstd import (
 from seekwarc.frames.run import ReadPlan
 
 if TYPE_CHECKING:
-    from seekwarc.format.buffer import Buffer
+    from seekwarc.compiling import Buffer
     from seekwarc.frames.context import FrameContext
 
 __all__ = ["BlockRange", "FrameBlocks", "frame_beginning"]

@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Protocol
 
-from seekwarc.format.buffer import Buffer
+from seekwarc.compiling import Buffer
 from seekwarc.system import has_global_lock
 
 __all__ = ["LIBRARY", "PLAIN", "Codec", "CodecError", "Compressor", "Decompressor"]

@@ -9,8 +9,8 @@ from typing import Final
 
 import xxhash
 
+from seekwarc.compiling import Buffer
 from seekwarc.errors import ChecksumError, FormatError, LimitError
-from seekwarc.format.buffer import Buffer
 from seekwarc.format.zstd import FrameHeader
 from seekwarc.frames.codec import LIBRARY, PLAIN, CodecError, Decompressor
 from seekwarc.frames.dictionary import Dictionary

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
-from seekwarc.format.buffer import Buffer
+from seekwarc.compiling import Buffer
 from seekwarc.frames.encoder import EncodedFrame
 
 __all__ = [

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 
 import xxhash
 
-from seekwarc.format.buffer import Buffer
+from seekwarc.compiling import Buffer
 from seekwarc.format.zstd import raw_frames
 from seekwarc.frames.codec import LIBRARY, PLAIN, Compressor
 from seekwarc.frames.dictionary import Dictionary

@@ -26,7 +26,7 @@ from seekwarc.frames.inflate import gzip_codec
 from seekwarc.frames.run import FrameRun
 
 if TYPE_CHECKING:
-    from seekwarc.format.buffer import Buffer
+    from seekwarc.compiling import Buffer
     from seekwarc.format.seektable import FrameEntry
     from seekwarc.format.sidecar import SpanTable
     from seekwarc.frames.context import FrameContext

@@ -34,7 +34,7 @@ from seekwarc.storage.plan import plan_requests
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from seekwarc.format.buffer import Buffer
+    from seekwarc.compiling import Buffer
     from seekwarc.frames.prefetch import PrefetchWindow
 
 __all__ = ["FrameRun", "ReadPlan", "Target"]

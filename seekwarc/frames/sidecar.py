@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from hashlib import sha256
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from seekwarc.format.buffer import Buffer
+from seekwarc.compiling import Buffer
 from seekwarc.format.seektable import SeekTable
 from seekwarc.format.sidecar import SAMPLE_SIZE, ArchiveIdentity, DirectoryBuilder
 from seekwarc.frames.encoder import FrameEncoder

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import xxhash
 
+from seekwarc.compiling import Buffer
 from seekwarc.errors import ChecksumError, FormatError, TruncatedError
-from seekwarc.format.buffer import Buffer
 from seekwarc.format.sidecar import MAX_SPAN, MAX_SPANS, MAX_WINDOW, SidecarRecord, Span
 from seekwarc.frames.deflate import combined_crc
 from seekwarc.frames.deflate_blocks import Block, Take, blocks_from

@@ -21,8 +21,8 @@ from typing import Final
 
 import xxhash
 
+from seekwarc.compiling import Buffer
 from seekwarc.errors import FormatError
-from seekwarc.format.buffer import Buffer
 from seekwarc.format.zstd import (
     BLOCK_HEADER_SIZE,
     FRAME_MAGIC_BYTES,

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from seekwarc.compiling import Buffer
 from seekwarc.errors import ChecksumError, FormatError
-from seekwarc.format.buffer import Buffer
 from seekwarc.format.seektable import FrameEntry
 from seekwarc.format.zstd import FrameHeader, parse_frame_header, walk_blocks
 from seekwarc.frames.decoder import content_checksum

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import zstandard
 
-from seekwarc.format.buffer import Buffer
+from seekwarc.compiling import Buffer
 
 __all__ = [
     "BATCHES_WITH_DICTIONARY",

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from seekwarc.compiling import mypyc_attr
+from seekwarc.compiling import Buffer, mypyc_attr
 from seekwarc.errors import FormatError
-from seekwarc.format.buffer import Buffer
 from seekwarc.format.chunked import ChunkedBody
 from seekwarc.format.digest import Digest, Hasher, usual_sha1
 from seekwarc.format.header_fields import MAX_DIGITS, find_header_end

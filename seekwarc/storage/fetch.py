@@ -14,9 +14,8 @@ from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
-from seekwarc.compiling import override
+from seekwarc.compiling import Buffer, override
 from seekwarc.errors import SourceError
-from seekwarc.format.buffer import Buffer
 from seekwarc.storage.plan import Request, plan_requests
 from seekwarc.storage.source import RangeReadable, RangeSource, SmallReads, SourceWrapper, Stats, as_source
 

@@ -1,10 +1,14 @@
-"""Which records a tool works on: by the conditions of `ls`, by lists of any length, or by their inverse."""
+"""Which records a tool works on: by the conditions of `ls`, by lists of any length, or by their inverse.
+
+A choice is sent to other processes, so tests are functions of this module with their lists, and no closures.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Self
 
 from seekwarc.cdx.index import Index
@@ -97,8 +101,11 @@ def _entries(target: ListTarget) -> set[str]:
 
 
 def _by_uri(target: ListTarget) -> Callable[[Record], bool]:
-    uris = _entries(target)
-    return lambda record: record.target_uri in uris
+    return partial(_has_uri, _entries(target))
+
+
+def _has_uri(uris: set[str], record: Record) -> bool:
+    return record.target_uri in uris
 
 
 def _by_host(target: ListTarget) -> Callable[[Record], bool]:
@@ -108,25 +115,31 @@ def _by_host(target: ListTarget) -> Callable[[Record], bool]:
         if not host:
             raise ValueError(f"{entry!r} is not a host such as example.org")
         hosts.add(host)
+    return partial(_has_host, hosts)
 
-    def test(record: Record) -> bool:
-        host = host_of(record.target_uri or "")
-        while host not in hosts and "." in host:
-            host = host.partition(".")[2]
-        return host in hosts
 
-    return test
+def _has_host(hosts: set[str], record: Record) -> bool:
+    host = host_of(record.target_uri or "")
+    while host not in hosts and "." in host:
+        host = host.partition(".")[2]
+    return host in hosts
 
 
 def _by_id(target: ListTarget) -> Callable[[Record], bool]:
-    ids = {entry.removeprefix("<").removesuffix(">") for entry in _entries(target)}
-    return lambda record: record.id in ids
+    return partial(_has_id, {entry.removeprefix("<").removesuffix(">") for entry in _entries(target)})
+
+
+def _has_id(ids: set[str], record: Record) -> bool:
+    return record.id in ids
 
 
 def _by_line(target: str | os.PathLike[str]) -> Callable[[Record], bool]:
     with Index(target) as index:
-        places = {place_of(line, index.name) for line in index}
-    return lambda record: (_base(record.source), record.offset) in places
+        return partial(_is_at, {place_of(line, index.name) for line in index})
+
+
+def _is_at(places: set[tuple[str, int]], record: Record) -> bool:
+    return (_base(record.source), record.offset) in places
 
 
 def place_of(line: CdxjLine, name: str) -> tuple[str, int]:

@@ -2,7 +2,8 @@
 
 Goal: a choice of records among many millions, and with each all that it needs to be understood. IDs and dates
 are hashes of 64 bits, so a record takes about 70 bytes. The chance that two of ten million are equal by
-accident is one in 400,000, and then a record is kept that need not be.
+accident is one in 400,000, and then a record is kept that need not be. The hashes have a key, so that no file
+can hold records whose hashes are equal by intention, and that several processes can share.
 
 Plan: one pass notes all records. What belongs to a kept record is then found by passes over the numbers,
 until one changes nothing: usually the second or third.
@@ -10,11 +11,14 @@ until one changes nothing: usually the second or third.
 
 from __future__ import annotations
 
+import os
 from array import array
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
 from itertools import compress
+from struct import Struct
 from typing import Final
 
 from seekwarc.read.record import Record
@@ -27,13 +31,20 @@ RELATIONS: Final = ("warcinfo", "concurrent", "segment", "original")
 LINKS: Final = {"concurrent": "WARC-Concurrent-To", "segment": "WARC-Segment-Origin-ID"}
 """The fields that relate records to each other in both directions."""
 NO_HASH: Final = 0
+KEY_SIZE: Final = 16
+
+_HASH = Struct("<q")
 
 
 class Catalogue:
-    """All records of some files, in order, by number; unless `linked`, nothing but their places."""
+    """All records of some files, in order, by number; unless `linked`, nothing but their places.
 
-    def __init__(self, *, linked: bool = True) -> None:
+    Those with the same `key` can be joined.
+    """
+
+    def __init__(self, *, linked: bool = True, key: bytes | None = None) -> None:
         self._is_linked = linked
+        self.key = os.urandom(KEY_SIZE) if key is None else key
         self.offsets = array("Q")
         self.skips = array("Q")
         self.lengths = array("Q")
@@ -62,19 +73,19 @@ class Catalogue:
         if not self._is_linked:
             return
         header, kind = record.header, (record.type or "").lower()
-        self._ids.append(_hash(header.get("WARC-Record-ID")))
+        self._ids.append(self._hash(header.get("WARC-Record-ID")))
         capture = digest = info = NO_HASH
         if kind in ("response", "resource", "revisit"):
-            digest = _hash(header.get("WARC-Payload-Digest"))
+            digest = self._hash(header.get("WARC-Payload-Digest"))
         if kind == "revisit":
-            place = _hash(header.get("WARC-Refers-To-Target-URI"), header.get("WARC-Refers-To-Date"))
-            self._revisits[number] = _hash(header.get("WARC-Refers-To")), place, digest
+            place = self._hash(header.get("WARC-Refers-To-Target-URI"), header.get("WARC-Refers-To-Date"))
+            self._revisits[number] = self._hash(header.get("WARC-Refers-To")), place, digest
         elif digest or kind in ("response", "resource"):
-            capture = _hash(header.get("WARC-Target-URI"), header.get("WARC-Date"))
+            capture = self._hash(header.get("WARC-Target-URI"), header.get("WARC-Date"))
         # To search the header is faster than to look up fields that few records have.
         names = header.raw.lower()
         if b"warc-warcinfo-id" in names:
-            info = _hash(header.get("WARC-Warcinfo-ID"))
+            info = self._hash(header.get("WARC-Warcinfo-ID"))
         self._captures.append(capture)
         self._digests.append(digest if kind != "revisit" else NO_HASH)
         self._infos.append(info)
@@ -82,7 +93,7 @@ class Catalogue:
             if field.lower().encode() in names:
                 for target in header.get_all(field):
                     self._links[relation][0].append(number)
-                    self._links[relation][1].append(_hash(target))
+                    self._links[relation][1].append(self._hash(target))
 
     def add_place(self, offset: int, length: int) -> None:
         """Note a kept record of which nothing but its place is known."""
@@ -91,6 +102,17 @@ class Catalogue:
         for hashes in (self._ids, self._captures, self._digests, self._infos):
             hashes.append(NO_HASH)
         self.kept.append(1)
+
+    def extend(self, other: Catalogue) -> None:
+        """Note records that another catalogue has as the next ones of the current file."""
+        first = len(self.kept)
+        for mine, theirs in zip(self._columns(), other._columns(), strict=True):
+            mine.extend(theirs)
+        self.kept += other.kept
+        for relation, (numbers, targets) in other._links.items():
+            self._links[relation][0].extend(array("Q", [first + number for number in numbers]))
+            self._links[relation][1].extend(targets)
+        self._revisits.update({first + number: names for number, names in other._revisits.items()})
 
     def end_file(self) -> None:
         """Begin the next file."""
@@ -160,6 +182,17 @@ class Catalogue:
         """Return the number of a record's file."""
         return bisect_right(self.starts, number) - 1
 
+    def _columns(self) -> tuple[array[int], ...]:
+        places = self.offsets, self.skips, self.lengths
+        return *places, self._ids, self._captures, self._digests, self._infos
+
+    def _hash(self, text: str | None, other: str | None = "") -> int:
+        if text is None or other is None:
+            return NO_HASH
+        named = "\0".join((text.strip("<> \t"), other)).encode("utf-8", "surrogateescape")
+        number: int = _HASH.unpack(blake2b(self.key + named, digest_size=_HASH.size).digest())[0]
+        return number
+
     def _keep(self, numbers: Iterable[int]) -> int:
         count = 0
         for number in numbers:
@@ -193,9 +226,3 @@ class Catalogue:
             revisit: next((places[name] for name in self._revisits[revisit] if name in places), None)
             for revisit in revisits
         }
-
-
-def _hash(text: str | None, other: str | None = "") -> int:
-    if text is None or other is None:
-        return NO_HASH
-    return hash((text.strip("<> \t"), other))

@@ -23,7 +23,6 @@ from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.options import ReadLimits, ReadOptions
-from seekwarc.read.reader import Reader
 from seekwarc.storage.expand import expand
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
@@ -42,6 +41,7 @@ from seekwarc.tools.duplicates import (
     Place,
     place_of,
 )
+from seekwarc.tools.listing import listed
 from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.write.files import Existing
 from seekwarc.write.forms import form_of
@@ -111,6 +111,7 @@ def dedupe(
     verify: bool = True,
     existing: Existing = "error",
     threads: int | None = None,
+    processes: int = 1,
     on_warning: Callable[[str], object] = lambda _: None,
     on_damage: OnDamage = lambda _: None,
     on_progress: Progress = no_progress,
@@ -143,6 +144,7 @@ def dedupe(
         verify: Decode every copied frame and check its checksum.
         existing: Whether files that have the targets' names are refused ("error") or replaced ("overwrite").
         threads: Threads that decode and compress; one per core, at most four, unless given.
+        processes: How many processes may list the records of parts of a large local file; see `index`.
         on_warning: Called with a message for each file that will be compressed again.
         on_damage: Called with each damage.
         on_progress: Wraps each source that is read, to report progress.
@@ -174,8 +176,16 @@ def dedupe(
         def attempt(left_out: set[Place], *, checked: bool) -> Deduplication:
             with Originals(files, options) if undo else Duplicates(files, options, min_size) as changes:
                 for part in parts:
-                    with Reader(on_progress(open_source(part.target), "comparing"), **options) as archive:
-                        changes.add(archive, left_out, damage)
+                    entries = listed(
+                        part.target,
+                        changes.listing,
+                        "comparing",
+                        processes=processes,
+                        on_damage=damage,
+                        on_progress=on_progress,
+                        limits=options,
+                    )
+                    changes.add(entries, left_out)
                 changes.finish()
                 checked |= bool(damaged)
                 run = _Run(changes, on_warning, damage if checked else None, on_progress, verify=verify)

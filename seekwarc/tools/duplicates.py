@@ -20,16 +20,18 @@ from __future__ import annotations
 import hashlib
 from abc import abstractmethod
 from collections import Counter, OrderedDict
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import takewhile
 from typing import Final, NamedTuple, SupportsIndex, TypeAlias, cast
 
 from seekwarc.closing import Closing, Recent
-from seekwarc.collection.entry import Entry, OnDamage, describe, described
+from seekwarc.collection.entry import Entry, describe
 from seekwarc.collection.record_table import RecordTable
 from seekwarc.collection.revisits import resolve
 from seekwarc.collection.segments import ResolvedRevisit
+from seekwarc.compiling import override
 from seekwarc.errors import FormatError, NotFoundError, UnsupportedError
 from seekwarc.format.digest import Digest, WrittenAlgorithm, labelled
 from seekwarc.format.profiles import is_identical_payload, is_server_not_modified
@@ -42,6 +44,7 @@ from seekwarc.read.options import ReadOptions
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.tools.copy_source import LooseRecord
+from seekwarc.tools.listing import Described, Listing
 from seekwarc.write.block_reader import ReadableStream, as_stream
 from seekwarc.write.dedup import Original, revisit_of
 from seekwarc.write.header import HeaderDraft, bracketed
@@ -167,9 +170,8 @@ class Changes(Closing):
         self._table.close()
         self._files.close()
 
-    def add(self, archive: Reader, left_out: Container[Place], on_damage: OnDamage) -> None:
+    def add(self, entries: Iterable[Entry], left_out: Container[Place]) -> None:
         """List the intact records of a file, but for some."""
-        entries = described(archive, self._described, on_damage=on_damage)
         self._table.extend(entry for entry in entries if place_of(entry) not in left_out)
 
     def finish(self) -> None:
@@ -189,8 +191,10 @@ class Changes(Closing):
             return None
         return found
 
+    @property
     @abstractmethod
-    def _described(self, record: Record) -> Entry: ...
+    def listing(self) -> Listing[Entry]:
+        """Makes the entries of a file for `add`."""
 
     @abstractmethod
     def _change_of(self, entry: Entry) -> Change | str | None:
@@ -208,27 +212,10 @@ class Duplicates(Changes):
         self._min_size = max(integer("min_size", min_size), 1)
         self._known: Recent[Place, Entry | str | None] = Recent(1000)
 
-    def _described(self, record: Record) -> Entry:
-        entry = describe(record)
-        if entry.type == "revisit":
-            # What it refers to, by which that record is found.
-            uri = record.refers_to_target_uri or entry.uri
-            needs = not record.content_length or is_server_not_modified(record.profile)
-            status = NEEDS_HEAD if needs else None
-            return replace(entry, payload_digest=None, uri=uri, date=record.refers_to_date, status=status)
-        digest = entry.payload_digest
-        if (
-            entry.type not in TYPES
-            or (record.content_length < self._min_size or record.problem is not None or record.skip)
-            or (record.truncated is not None or record.header.get("WARC-Segment-Number") is not None)
-            or not (entry.id and entry.uri and entry.date)
-        ):
-            digest = None
-        elif digest is None and record.header.get("WARC-Payload-Digest") is None:
-            digest = _sha1_of(record.payload)
-        elif digest is not None and digest.hasher() is None:
-            digest = None
-        return replace(entry, payload_digest=digest)
+    @property
+    @override
+    def listing(self) -> Listing[Entry]:
+        return Described(partial(_described, self._min_size))
 
     def _change_of(self, entry: Entry) -> Change | str | None:
         if entry.type == "revisit":
@@ -293,13 +280,37 @@ class Duplicates(Changes):
         return len(self._table.some(2, id=entry.id)) > 1
 
 
+def _described(min_size: int, record: Record) -> Entry:
+    """Return the entry of a record, with its payload digest if it can become a revisit."""
+    entry = describe(record)
+    if entry.type == "revisit":
+        # What it refers to, by which that record is found.
+        uri = record.refers_to_target_uri or entry.uri
+        needs = not record.content_length or is_server_not_modified(record.profile)
+        status = NEEDS_HEAD if needs else None
+        return replace(entry, payload_digest=None, uri=uri, date=record.refers_to_date, status=status)
+    digest = entry.payload_digest
+    if (
+        entry.type not in TYPES
+        or (record.content_length < min_size or record.problem is not None or record.skip)
+        or (record.truncated is not None or record.header.get("WARC-Segment-Number") is not None)
+        or not (entry.id and entry.uri and entry.date)
+    ):
+        digest = None
+    elif digest is None and record.header.get("WARC-Payload-Digest") is None:
+        digest = _sha1_of(record.payload)
+    elif digest is not None and digest.hasher() is None:
+        digest = None
+    return replace(entry, payload_digest=digest)
+
+
 class Originals(Changes):
     """Revisits that become full records again, with the payloads of their originals."""
 
-    def _described(self, record: Record) -> Entry:
-        entry = describe(record)
-        # Only records that have a payload are looked for by its digest.
-        return replace(entry, payload_digest=None) if entry.type == "revisit" else entry
+    @property
+    @override
+    def listing(self) -> Listing[Entry]:
+        return Described(_described_for_undoing)
 
     def _change_of(self, entry: Entry) -> Change | str | None:
         if entry.type != "revisit":
@@ -312,6 +323,12 @@ class Originals(Changes):
         except (NotFoundError, UnsupportedError):
             return NO_ORIGINAL
         return full(revisit, found.original) if isinstance(found, ResolvedRevisit) else NO_ORIGINAL
+
+
+def _described_for_undoing(record: Record) -> Entry:
+    entry = describe(record)
+    # Only records that have a payload are looked for by its digest.
+    return replace(entry, payload_digest=None) if entry.type == "revisit" else entry
 
 
 def can_be_full(revisit: Record) -> bool:

@@ -15,11 +15,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Unpack
 
-from seekwarc.collection.entry import with_lengths
+from seekwarc.collection.entry import OnDamage
 from seekwarc.errors import FormatError, NotFoundError
 from seekwarc.format.warc import RecordHeader
 from seekwarc.frames.encoder import OrderedWork
-from seekwarc.read.body import CUT_OFF
 from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.read.reader import Reader
 from seekwarc.storage.expand import expand
@@ -32,19 +31,17 @@ from seekwarc.tools.copy_source import LooseRecord, StoredRecord
 from seekwarc.tools.copy_target import CopySettings, CopyTarget, Recompressed, Tally
 from seekwarc.tools.indexed import IndexedFile, chosen_lines, is_index
 from seekwarc.tools.progress import Progress, no_progress
+from seekwarc.tools.scanning import scan
 from seekwarc.tools.splitting import Piece, PieceNames, Pieces, pieces_of
 from seekwarc.tools.work import hidden_folder
 from seekwarc.write.files import Existing, refuse_same_file
 from seekwarc.write.forms import compression_of
 from seekwarc.write.opening import committed
 
-__all__ = ["Filtering", "filter", "scan"]
+__all__ = ["Filtering", "filter"]
 
 MAX_INFO: Final = 1 << 20
 """Stored bytes in which a warcinfo record is expected."""
-WRONG_LENGTH: Final = (CUT_OFF, "Content-Length ")
-"""How the problems begin of records whose block is not what the header says."""
-OnDamage = Callable[[FormatError], object]
 
 
 @dataclass(slots=True)
@@ -95,6 +92,7 @@ def filter(  # noqa: A001 - the name of the verb
     verify: bool = True,
     existing: Existing = "error",
     threads: int | None = None,
+    processes: int = 1,
     limits: ReadLimits | None = None,
     on_warning: Callable[[str], object] = lambda _: None,
     on_damage: OnDamage = lambda _: None,
@@ -129,6 +127,7 @@ def filter(  # noqa: A001 - the name of the verb
         verify: Decode every copied frame and check its checksum.
         existing: Whether an existing file is refused ("error") or replaced ("overwrite").
         threads: Threads that decode and compress; one per core, at most four, unless given.
+        processes: How many processes may look for records in parts of a large local file; see `index`.
         limits: Limits of reading; see `Reader`.
         on_warning: Called, before anything is written, with a message for each file that will be compressed
             again.
@@ -159,7 +158,8 @@ def filter(  # noqa: A001 - the name of the verb
     indexed = [file for lines in indexes for file in lines.files]
     options = ReadOptions.of(**limits or {})
     with parts_of([*archives, *(file.name for file in indexed)], folder, options) as parts:
-        catalogue = scan(parts[: len(archives)], choice, damage, on_progress, linked=closure)
+        searched = parts[: len(archives)]
+        catalogue = scan(searched, choice, damage, on_progress, processes=processes, linked=closure)
         done.read = len(catalogue) + sum(lines.read for lines in indexes)
         done.matched = catalogue.kept.count(1) + sum(lines.matched for lines in indexes)
         if not done.matched:
@@ -200,41 +200,6 @@ def _check_target(names: Sequence[str], target: str | os.PathLike[str] | None, *
         refuse_same_file(name, target)
     if compression_of(target) != "zst":
         raise ValueError(f"{os.fspath(target)}: records are copied into a .warc.zst; name it so")
-
-
-def scan(
-    parts: Sequence[Part],
-    choice: Choice,
-    on_damage: OnDamage,
-    on_progress: Progress,
-    *,
-    check_all: bool = False,
-    linked: bool = True,
-) -> Catalogue:
-    """Note all records of some files, as kept those that are chosen; unless `linked`, only their places.
-
-    A chosen record whose length is wrong is damage; with `check_all`, any record.
-    """
-    catalogue = Catalogue(linked=linked)
-    for part in parts:
-        source = on_progress(open_source(part.target), "choosing")
-        with Reader(source, **part.limits) as archive:
-            for record in with_lengths(archive, on_damage):
-                try:
-                    kept = choice.matches(record)
-                    if (
-                        (kept or check_all)
-                        and (problem := record.problem)
-                        and problem.startswith(WRONG_LENGTH)
-                    ):
-                        raise FormatError(problem, source=record.source, offset=record.offset)
-                except FormatError as error:
-                    # Whether it matches is unknown.
-                    on_damage(error)
-                    kept = False
-                catalogue.add(record, kept=kept)
-        catalogue.end_file()
-    return catalogue
 
 
 def _add_indexed(

@@ -6,15 +6,14 @@ Source: RFC 9110, section 15.3.7.3; WARC 1.1, clause 6.8. `collection.parts` say
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Unpack
 
 from seekwarc import __version__
 from seekwarc.collection.collection import Collection
-from seekwarc.collection.entry import Entry, describe, described_past_damage
+from seekwarc.collection.entry import Entry, OnDamage, describe, described, warned_of_damage
 from seekwarc.collection.parts import (
     UNKNOWN_TYPE,
     Group,
@@ -26,11 +25,12 @@ from seekwarc.collection.parts import (
 from seekwarc.collection.record_index import MemoryIndex
 from seekwarc.errors import FormatError
 from seekwarc.format.words import counted
-from seekwarc.read.options import ReadLimits
+from seekwarc.read.options import ReadLimits, ReadOptions
+from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.storage.expand import expand
-from seekwarc.storage.opening import open_source
 from seekwarc.storage.streams import ReadableStream
+from seekwarc.tools.listing import listed
 from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.write.block_reader import SizedStream
 from seekwarc.write.files import Existing, refuse_same_file
@@ -109,6 +109,7 @@ def join(
     uris: Iterable[str] | None = None,
     dry_run: bool = False,
     existing: Existing = "error",
+    processes: int = 1,
     limits: ReadLimits | None = None,
     on_progress: Progress = no_progress,
     on_stream: OnStream = lambda stream, _: stream,
@@ -130,6 +131,7 @@ def join(
         uris: URIs of the resources to join, without range parameters; all by default.
         dry_run: Write and compare nothing; return what would be joined.
         existing: Whether an existing file is refused ("error") or replaced ("overwrite").
+        processes: How many processes may look for parts in parts of a large local file; see `index`.
         limits: Limits of reading; see `Reader`.
         on_progress: Wraps each source that is scanned, to report progress.
         on_stream: Wraps each payload that is written, of the size that is given, to report progress.
@@ -149,15 +151,12 @@ def join(
             refuse_same_file(os.fspath(name), target)
     wanted = set(uris) if uris is not None else None
     done = Joining(len(names))
-    with ExitStack() as opened:
-        index = MemoryIndex()
-        files = [on_progress(open_source(name), "scanning") for name in names]
-        for file in files:
-            opened.callback(file.close)
-        crawl = opened.enter_context(Collection(files, index=index, **(limits or {})))
+    options_of_reading = ReadOptions.of(**limits or {})
+    index = MemoryIndex()
+    with Collection(names, index=index, **options_of_reading) as crawl:
         groups = (
             (uri, group)
-            for uri in _scanned(crawl, index)
+            for uri in _scanned(names, index, processes, on_progress, options_of_reading)
             if wanted is None or uri in wanted
             for group in groups_of(uri, captures_of(index, uri), index, crawl.record)
         )
@@ -177,9 +176,30 @@ def join(
     return done
 
 
-def _scanned(crawl: Collection, index: MemoryIndex) -> list[str]:
+def _scanned(
+    files: Sequence[str], index: MemoryIndex, processes: int, on_progress: Progress, limits: ReadOptions
+) -> list[str]:
     """Fill the index, and return the URIs of resources that have parts, in the order of the files."""
     found: dict[str, None] = {}
+    for file in files:
+        with warned_of_damage(file) as on_damage:
+            for entry, resources in listed(
+                file,
+                _entries_and_claims,
+                "scanning",
+                processes=processes,
+                on_damage=on_damage,
+                on_progress=on_progress,
+                limits=limits,
+            ):
+                index.add(entry)
+                found.update(dict.fromkeys(resources))
+    return list(found)
+
+
+def _entries_and_claims(archive: Reader, on_damage: OnDamage, /) -> Iterator[tuple[Entry, tuple[str, ...]]]:
+    """Yield the entry of each record, and the resources of which parts were found since the one before."""
+    found: list[str] = []
 
     def noted(record: Record) -> Entry:
         try:
@@ -187,12 +207,12 @@ def _scanned(crawl: Collection, index: MemoryIndex) -> list[str]:
         except FormatError:
             claim = None
         if claim is not None and not claim.is_whole:
-            found[claim.resource] = None
+            found.append(claim.resource)
         return describe(record)
 
-    for entry in described_past_damage(crawl.files, noted):
-        index.add(entry)
-    return list(found)
+    for entry in described(archive, noted, on_damage=on_damage):
+        yield entry, tuple(found)
+        found.clear()
 
 
 def _complete(

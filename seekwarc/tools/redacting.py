@@ -33,11 +33,11 @@ from seekwarc.tools.closure import Catalogue
 from seekwarc.tools.copy_inputs import Part, check_targets, parts_of
 from seekwarc.tools.copy_source import LooseRecord, loose_records
 from seekwarc.tools.copy_target import CopySettings, CopyTarget, Recompressed, Tally
-from seekwarc.tools.filtering import scan
 from seekwarc.tools.mentions import Mention, fragment, in_record, needles_of
 from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.tools.promoting import Promotions
 from seekwarc.tools.reindexing import Remade, new_index
+from seekwarc.tools.scanning import scan
 from seekwarc.tools.sidecars import sidecar
 from seekwarc.tools.training import trained_on
 from seekwarc.write.file_layout import TableMode
@@ -114,6 +114,7 @@ def redact(
     dry_run: bool = False,
     existing: Existing = "error",
     threads: int | None = None,
+    processes: int = 1,
     limits: ReadLimits | None = None,
     on_progress: Progress = no_progress,
     **conditions: Unpack[ChoiceConditions],
@@ -153,6 +154,7 @@ def redact(
         dry_run: Write nothing; return what would be removed.
         existing: Whether a file that has a target's name is refused ("error") or replaced ("overwrite").
         threads: Threads that decode and compress; one per core, at most four, unless given.
+        processes: How many processes may look for records in parts of a large local file; see `index`.
         limits: Limits of reading; see `Reader`.
         on_progress: Wraps each source that is read, to report progress.
         **conditions: Which records; see `ChoiceConditions`.
@@ -178,7 +180,7 @@ def redact(
     options = ReadOptions.of(**limits or {})
     with ExitStack() as opened:
         parts = opened.enter_context(parts_of(names, None, options))
-        removed = scan(parts, choice, _raise, on_progress, check_all=True)
+        removed = scan(parts, choice, _raise, on_progress, processes=processes, check_all=True)
         done = Redaction(len(parts), len(removed), removed.kept.count(1))
         if not done.matched:
             raise NotFoundError("no record matches; `seekwarc ls` lists the records", source=names[0])

@@ -25,8 +25,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import BinaryIO, Final, NamedTuple
 
+from seekwarc.compiling import Buffer
 from seekwarc.errors import FormatError, SeekWarcError
-from seekwarc.format.buffer import Buffer
 from seekwarc.format.digest import WrittenAlgorithm
 from seekwarc.format.http import HttpHead, is_http_block
 from seekwarc.format.seektable import built_table_size

@@ -8,8 +8,8 @@ import stat
 from collections.abc import AsyncIterable, Callable, Iterable, Iterator
 from typing import Final, cast
 
+from seekwarc.compiling import Buffer
 from seekwarc.errors import FormatError
-from seekwarc.format.buffer import Buffer
 from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, HttpHead, parse_http_head
 from seekwarc.format.words import counted
 from seekwarc.storage.streams import ReadableStream, read_some

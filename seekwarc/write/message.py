@@ -12,7 +12,7 @@ from http import HTTPStatus
 from itertools import chain
 from typing import Final
 
-from seekwarc.format.buffer import Buffer
+from seekwarc.compiling import Buffer
 from seekwarc.format.header_fields import is_token
 from seekwarc.storage.streams import read_some
 from seekwarc.write.block_reader import Block, as_stream

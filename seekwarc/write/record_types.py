@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Literal, Protocol, TypeAlias, TypedDict, Unpack, cast
 
-from seekwarc.format.buffer import Buffer
+from seekwarc.compiling import Buffer
 from seekwarc.format.dates import WarcDate, format_date
 from seekwarc.format.digest import Digest
 from seekwarc.format.header_fields import format_fields

@@ -179,3 +179,52 @@ def verified(path: Path, processes: int) -> list[object]:
     """Return all that comes of verifying a file."""
     problems: list[object] = []
     return [tools.verify(path, on_problem=problems.append, processes=processes), sorted(map(str, problems))]
+
+
+def made_of(verb: str, path: Path, processes: int, **options: Any) -> list[object]:
+    """Return all that comes of making one new file of a file, by a verb that looks through it in parts."""
+    target = path.with_name(f"{processes}.warc.zst")
+    damage: list[str] = []
+    if verb != "redact":
+        options["on_damage"] = lambda error: damage.append(str(error))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found: list[object] = [damage, told]
+        try:
+            done = getattr(tools, verb)(path, target, existing="overwrite", processes=processes, **options)
+            # The names of the new files differ, and errors are not equal.
+            found.append(str(done).replace(str(target), ""))
+        except SeekWarcError as error:
+            found += [type(error), str(error), target.exists()]
+    assert [it.name for it in path.parent.iterdir() if it.name.startswith(".")] == []
+    found[1] = [str(it.message) for it in told]
+    if target.exists():
+        found.append(target.read_bytes())
+        target.unlink()
+    return found
+
+
+def filtered(path: Path, processes: int) -> list[object]:
+    """Return all that comes of copying chosen records."""
+    return made_of("filter", path, processes, min_size=500)
+
+
+def redacted(path: Path, processes: int) -> list[object]:
+    """Return all that comes of taking records out."""
+    return made_of("redact", path, processes, min_size=500, stubs=False, keep_dictionary=True)
+
+
+def deduplicated(path: Path, processes: int) -> list[object]:
+    """Return all that comes of making revisits of equal payloads."""
+    return made_of("dedupe", path, processes, min_size=1)
+
+
+def joined(path: Path, processes: int) -> list[object]:
+    """Return all that comes of looking for parts of resources."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            done = tools.join(path, dry_run=True, processes=processes)
+        except SeekWarcError as error:
+            return [type(error), str(error), [str(it.message) for it in told]]
+    return [done, [str(it.message) for it in told]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import pickle
 from collections.abc import Callable
 
 import pytest
@@ -22,7 +23,10 @@ def closed(write: Callable[[seekwarc.Writer], object], *kept: int) -> tuple[list
     catalogue = Catalogue()
     with seekwarc.open(stored.getvalue()) as archive:
         for number, record in enumerate(archive):
-            catalogue.add(record, kept=number in kept)
+            # As other processes note them, some at a time.
+            noted = Catalogue(key=catalogue.key)
+            noted.add(record, kept=number in kept)
+            catalogue.extend(pickle.loads(pickle.dumps(noted)))
     catalogue.end_file()
     added, dangling = catalogue.close()
     return list(catalogue.kept_in(0)), {name: count for name, count in added.items() if count}, dangling

@@ -22,9 +22,13 @@ from tests.support.parts import (
     archive,
     converted,
     damaged,
+    deduplicated,
+    filtered,
     indexed,
+    joined,
     pairs,
     recovered,
+    redacted,
     shared,
     small_parts,
     verified,
@@ -41,6 +45,10 @@ MAKERS: dict[str, Callable[[Path, int], list[object]]] = {
     "convert": converted,
     "verify": verified,
     "recover": recovered,
+    "filter": filtered,
+    "redact": redacted,
+    "dedupe": deduplicated,
+    "join": joined,
 }
 
 

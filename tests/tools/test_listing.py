@@ -1,0 +1,85 @@
+"""Notes of records that several processes make, in parts of a file; test_parts.py shows what comes of it."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import seekwarc
+from seekwarc.collection.entry import OnDamage, describe
+from seekwarc.errors import FormatError
+from seekwarc.read.options import ReadOptions
+from seekwarc.read.reader import Reader
+from seekwarc.tools.listing import Described, Listing, listed
+from seekwarc.tools.progress import no_progress
+from tests.support.parts import archive, damaged, small_parts
+
+
+def offsets_and_process(reader: Reader, on_damage: OnDamage, /) -> Iterator[tuple[int, int]]:
+    for record in reader.past_damage(on_damage):
+        yield record.offset, os.getpid()
+
+
+def notes(path: Path, listing: Listing[object], processes: int) -> tuple[list[object], list[str]]:
+    found: list[FormatError] = []
+    made = listed(
+        path,
+        listing,
+        "listing",
+        processes=processes,
+        on_damage=found.append,
+        on_progress=no_progress,
+        limits=ReadOptions.of(),
+    )
+    return list(made), [str(error) for error in found]
+
+
+def test_entries_are_those_of_one_process(tmp_path, monkeypatch) -> None:
+    counted = small_parts(monkeypatch)
+    path = tmp_path / "a.warc"
+    for number in range(5):
+        path.write_bytes(damaged(archive("zst"), number) if number else archive("zst"))
+        assert notes(path, Described(describe), 3) == notes(path, Described(describe), 1)
+    assert counted.done
+    assert counted.failed
+
+
+def test_processes_do_the_work_and_leave_nothing(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("seekwarc.tools.parts.MIN_SIZE", 1)
+    monkeypatch.setattr("seekwarc.tools.parts.MIN_PART", 20_000)
+    spools = tmp_path / "spools"
+    spools.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(spools))
+    path = tmp_path / "a.warc"
+    path.write_bytes(archive("gz"))
+    found, damage = notes(path, offsets_and_process, 2)
+    with seekwarc.open(path) as reader:
+        assert [offset for offset, _ in found] == [record.offset for record in reader]
+    assert os.getpid() not in {process for _, process in found}
+    assert damage == []
+    assert list(spools.iterdir()) == []
+
+
+def test_what_is_left_when_the_caller_stops_is_removed(tmp_path, monkeypatch) -> None:
+    small_parts(monkeypatch)
+    path = tmp_path / "a.warc"
+    path.write_bytes(archive("gz"))
+    made = listed(
+        path,
+        Described(describe),
+        "listing",
+        processes=2,
+        on_damage=pytest.fail,
+        on_progress=no_progress,
+        limits=ReadOptions.of(),
+    )
+    next(made)
+    made.close()
+
+
+def test_listings_are_picklable() -> None:
+    assert pickle.loads(pickle.dumps(Described(describe))) == Described(describe)
