@@ -13,6 +13,7 @@ import seekwarc
 from seekwarc import tools
 from seekwarc.errors import TargetExistsError
 from tests.support.partial import BEGIN, TAG, URI, PartsWriter
+from tests.support.parts import small_parts
 
 FILM = random.Random(5).randbytes(3_000_000)
 
@@ -159,3 +160,12 @@ def test_an_existing_file_is_refused_and_kept(make, tmp_path) -> None:
     with pytest.raises(seekwarc.SeekWarcError, match=r"itself|same"):
         tools.join(path, path, existing="overwrite")
     assert tools.join(path, target, existing="overwrite").joined == 1
+
+
+def test_parts_are_found_in_parts_of_a_file(make, monkeypatch) -> None:
+    counted = small_parts(monkeypatch, 100_000)
+    path = make("one", *((start, start + 200_000) for start in range(0, len(FILM), 200_000)))
+    done = tools.join(path, dry_run=True, processes=3)
+    assert counted.done > 3
+    assert done == tools.join(path, dry_run=True)
+    assert [(film.parts, film.holes) for film in done.resources] == [(15, ())]
