@@ -16,6 +16,7 @@ import re
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from enum import StrEnum
 from itertools import accumulate
 from struct import Struct
@@ -29,7 +30,7 @@ from seekwarc.format.zstd import (
     SEEK_TABLE_MAGIC,
     SKIPPABLE_HEADER_SIZE,
     parse_skippable_header,
-    skippable_frame,
+    skippable_header,
 )
 
 __all__ = [
@@ -63,6 +64,8 @@ MAX_ENTRIES: Final = 0x0800_0000
 """The limit of the format's C library (ZSTD_SEEKABLE_MAXFRAMES)."""
 MAX_TABLE_SIZE: Final = 64 << 20
 """Larger tables are loaded only if the caller allows it. This is enough for five million frames."""
+PIECE: Final = 1 << 16
+"""Entries that are built together."""
 
 _FOOTER = Struct("<IBI")
 _REFERENCE = r"([0-9]{1,18}) ([0-9]{1,10}) sha256:([0-9a-f]{64})"
@@ -365,22 +368,33 @@ class SeekTable:
         Raises:
             LimitError: More entries, or larger frames, than the format can state.
         """
-        stride = 2 if self.checksums is None else 3
-        if len(self) > min(MAX_ENTRIES, (MAX_SKIPPABLE_DATA - FOOTER_SIZE) // (4 * stride)):
-            raise LimitError(f"a seek table of {len(self)} entries exceeds what readers accept")
-        words = array("I", bytes(4 * stride * len(self)))
-        try:
-            words[0::stride] = array("I", self.stored_sizes)
-            words[1::stride] = array("I", self.content_sizes)
-        except OverflowError as error:
-            raise LimitError("a seek table cannot list a frame of 4 GiB or more") from error
+        return b"".join(self.pieces())
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the same in pieces: a table of ten million frames takes 120 MB.
+
+        Raises:
+            LimitError: As for `build`; for a frame that is too large, in the middle.
+        """
+        columns = [self.stored_sizes, self.content_sizes]
         if self.checksums is not None:
-            words[2::3] = array("I", self.checksums)
-        if _SWAP:
-            words.byteswap()
-        descriptor = 0 if self.checksums is None else CHECKSUM_FLAG
-        footer = _FOOTER.pack(len(self), descriptor, FOOTER_MAGIC)
-        return skippable_frame(SEEK_TABLE_MAGIC, words.tobytes() + footer)
+            columns.append(self.checksums)
+        stride, count = len(columns), len(self)
+        if count > min(MAX_ENTRIES, (MAX_SKIPPABLE_DATA - FOOTER_SIZE) // (4 * stride)):
+            raise LimitError(f"a seek table of {count} entries exceeds what readers accept")
+        yield skippable_header(SEEK_TABLE_MAGIC, 4 * stride * count + FOOTER_SIZE)
+        for start in range(0, count, PIECE):
+            some = slice(start, start + PIECE)
+            words = array("I", bytes(4 * stride * len(self.stored_sizes[some])))
+            try:
+                for number, column in enumerate(columns):
+                    words[number::stride] = array("I", column[some])
+            except OverflowError as error:
+                raise LimitError("a seek table cannot list a frame of 4 GiB or more") from error
+            if _SWAP:
+                words.byteswap()
+            yield words.tobytes()
+        yield _FOOTER.pack(count, CHECKSUM_FLAG if self.checksums is not None else 0, FOOTER_MAGIC)
 
 
 def max_table_size_at(offset: int) -> int:

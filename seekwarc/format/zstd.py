@@ -37,6 +37,7 @@ __all__ = [
     "raw_block_headers",
     "raw_frames",
     "skippable_frame",
+    "skippable_header",
     "walk_blocks",
 ]
 
@@ -194,11 +195,16 @@ def parse_skippable_header(data: Buffer, position: int = 0) -> tuple[int, int]:
     return magic, size
 
 
+def skippable_header(magic: int, size: int) -> bytes:
+    """Build what comes before the `size` bytes of user data of a skippable frame."""
+    if size > MAX_SKIPPABLE_DATA:
+        raise LimitError(f"a skippable frame holds at most {MAX_SKIPPABLE_DATA} bytes")
+    return _SKIPPABLE.pack(magic, size)
+
+
 def skippable_frame(magic: int, user_data: Buffer) -> bytes:
     """Build a skippable frame that holds `user_data`."""
-    if len(user_data) > MAX_SKIPPABLE_DATA:
-        raise LimitError(f"a skippable frame holds at most {MAX_SKIPPABLE_DATA} bytes")
-    return _SKIPPABLE.pack(magic, len(user_data)) + bytes(user_data)
+    return skippable_header(magic, len(user_data)) + bytes(user_data)
 
 
 def raw_frames(contents: Sequence[Buffer], checksums: Sequence[int], dictionary_id: int = 0) -> list[bytes]:

@@ -240,12 +240,18 @@ class FileLayout:
         offset, first = self._record
         # Readers reject the table of a record that does not end in two line breaks (`regular`).
         if regular and (self._tables == "every" or (self._tables == "large" and large)):
-            table = SeekTable(self._stored[first:], self._contents[first:], self._checksums[first:])
-            self.add_skippable(table.build())
+            self._add_table(self._stored[first:], self._contents[first:], self._checksums[first:])
             # Then the table at the end of the file already lists all of its frames.
             self._covered = offset == self._begin
         self._in_record = False
         return offset, self.offset - offset
+
+    def _add_table(self, stored: array[int], contents: array[int], checksums: array[int]) -> None:
+        size = 0
+        for piece in SeekTable(stored, contents, checksums).pieces():
+            self.pour(piece)
+            size += len(piece)
+        self.note([(size, 0, CHECKSUM_OF_NOTHING)])
 
     def rollback_record(self) -> None:
         """Undo what was written of the current record."""
@@ -259,7 +265,7 @@ class FileLayout:
         if self._tables != "large" or self._covered:
             return
         if len(self._stored) <= MAX_ENTRIES:
-            self.add_skippable(SeekTable(self._stored, self._contents, self._checksums).build())
+            self._add_table(*self.entries)
         else:
             # Too many frames for one table. But the file must not end in the last record's table either:
             # generic readers would take that for the whole file's.

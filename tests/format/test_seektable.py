@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import tracemalloc
 from array import array
 
 import pytest
@@ -14,7 +15,9 @@ from seekwarc.errors import FormatError, LimitError, TruncatedError
 from seekwarc.format.seektable import (
     FOOTER_SIZE,
     MAX_ENTRIES,
+    PIECE,
     SidecarReference,
+    built_table_size,
     parse_table_choice,
     table_frame_size,
 )
@@ -116,6 +119,28 @@ def test_more_entries_than_readers_accept_cannot_be_written() -> None:
 
     with pytest.raises(LimitError, match="entries"):
         SeekTable(Many("I"), Many("I")).build()
+
+
+@pytest.mark.parametrize("checksums", [False, True])
+@pytest.mark.parametrize("count", [PIECE - 1, PIECE, PIECE + 1, 3 * PIECE + 5])
+def test_a_large_table_is_built_of_pieces(count: int, checksums: bool) -> None:
+    entries = [(number + 9, number, number ^ 77) for number in range(count)]
+    built = make(entries, checksums=checksums).build()
+    words = [word for entry in entries for word in entry[: 2 + checksums]]
+    assert built[8:-FOOTER_SIZE] == struct.pack(f"<{len(words)}I", *words)
+    assert SeekTable.parse(built) == make(entries, checksums=checksums)
+
+
+def test_building_a_large_table_takes_little_memory() -> None:
+    column = array("I", range(1, 1_000_001))
+    table = SeekTable(column, column, column)
+    tracemalloc.start()
+    try:
+        size = sum(map(len, table.pieces()))
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()
+    assert size == built_table_size(1_000_000)
 
 
 def test_columns_of_different_length_are_refused() -> None:
