@@ -10,8 +10,9 @@ import warnings
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Final, TypeAlias, TypeVar
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from typing import Any, Final, TypeAlias, TypeVar
 
 from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError, FormatWarning, SeekWarcError
@@ -36,6 +37,7 @@ __all__ = [
     "entry_of_line",
     "is_place",
     "nearest",
+    "values_of",
     "warned_of_damage",
     "with_lengths",
     "with_next",
@@ -94,6 +96,14 @@ class Entry:
     payload_size: int | None = None
     problem: str | None = None
     """What is wrong with the part of the record that was read."""
+
+    def __reduce__(self) -> tuple[Callable[..., Entry], tuple[Any, ...]]:
+        # Processes send them by the million: half the time of what a dataclass does.
+        return Entry, values_of(self)
+
+
+values_of: Final = attrgetter(*(field.name for field in fields(Entry)))
+"""Returns the values of all fields of an entry, in order."""
 
 
 def describe(

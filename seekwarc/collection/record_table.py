@@ -20,13 +20,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass, fields
 from functools import partial
 from itertools import groupby, islice
-from operator import attrgetter
 from os.path import join
 from typing import Any, Final, Literal, NamedTuple
 
 from seekwarc.closing import Recent
 from seekwarc.collection.connection import BATCH, Connection
-from seekwarc.collection.entry import CAPTURE_TYPES, Entry, nearest
+from seekwarc.collection.entry import CAPTURE_TYPES, Entry, nearest, values_of
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.format.seektable import parse_table_choice
@@ -68,8 +67,6 @@ OF_PRIVATE: Final = ("uri, date, type", "status, uri", "status, refers_to")
 IS_CAPTURE: Final = f"uri IS NOT NULL AND date IS NOT NULL AND type IN {CAPTURE_TYPES}"
 
 Text = Callable[[str], "str | bytes"]
-
-_values_of = attrgetter(*FIELDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -399,7 +396,7 @@ class RecordTable:
             file = self._numbers[entry.filename] = len(self._files)
             self._files.append(entry.filename)
         date, digest = entry.date, entry.payload_digest
-        row: list[Any] = list(_values_of(entry))
+        row: list[Any] = list(values_of(entry))
         row[FILE] = file
         row[DATE] = date.text if date is not None else None
         row[DIGEST] = str(digest) if digest is not None else None

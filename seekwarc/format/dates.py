@@ -90,6 +90,9 @@ class WarcDate:
     def __str__(self) -> str:
         return self.text
 
+    def __reduce__(self) -> tuple[type[WarcDate], tuple[int, Precision, str]]:
+        return WarcDate, (self.nanoseconds, self.precision, self.text)
+
     @property
     def datetime(self) -> datetime:
         """The instant at which the date begins, in UTC, truncated to the microsecond.

@@ -101,6 +101,9 @@ class Digest:
     def __str__(self) -> str:
         return f"{self.algorithm}:{self.value}"
 
+    def __reduce__(self) -> tuple[type[Digest], tuple[str, str]]:
+        return Digest, (self.algorithm, self.value)
+
     @property
     def name(self) -> str:
         """The name that `hashlib` has for the algorithm; an unknown name in lower case."""

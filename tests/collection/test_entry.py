@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Iterator
 
 import pytest
@@ -356,3 +358,14 @@ def test_records_after_damage_have_entries(form: str) -> None:
     assert [(it.offset, it.length) for it in found] == [(put.offset, put.length) for put in kept]
     assert [it.offset for it in damages] == [it.offset for it in places] == [third.offset]
     assert places[0].problem == damages[0].message
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))])
+def test_copies_are_equal(copied) -> None:
+    date, digest = WarcDate.parse("2026-11"), Digest.parse(BASE16)
+    whole = Entry(
+        "a.warc.zst", 7, 90, "response", "urn:x", URI, date, digest, 1, "urn:o", "urn:r", ("urn:c",)
+    )
+    made = copied(whole)
+    assert (made, made.date.precision, made.date.text) == (whole, "month", "2026-11")
+    assert (made.payload_digest, made.table) == (digest, TableTrust.CLAIMED)
