@@ -102,7 +102,7 @@ class Entry:
         return Entry, values_of(self)
 
 
-values_of: Final = attrgetter(*(field.name for field in fields(Entry)))
+values_of: Final = attrgetter(*[field.name for field in fields(Entry)])
 """Returns the values of all fields of an entry, in order."""
 
 

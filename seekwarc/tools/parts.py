@@ -36,6 +36,7 @@ from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeSource, SmallReads, SourceWrapper
 from seekwarc.tools.outcome import Job, Outcome, Status
 from seekwarc.tools.work import JobContext, Report
+from seekwarc.write.files import unwritable
 
 __all__ = ["MIN_SIZE", "PartReader", "PartSource", "cut", "each_part", "in_parts"]
 
@@ -153,7 +154,13 @@ class _Checked:
             warnings.simplefilter("always", FormatWarning)
             _refuse_changed(source, part)
             spool = os.path.join(context.folder or "", str(part.start))
-            result = self.work(part, source, spool)
+            try:
+                result = self.work(part, source, spool)
+            except (SeekWarcError, BrokenPipeError):
+                raise
+            except OSError as error:
+                # A disk full of spools, most likely. The caller goes on without.
+                raise unwritable(error, spool) from error
         with closing(open_source(job.source)) as source:
             _refuse_changed(source, part)
         is_well = result is not None and not told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 from collections.abc import Iterator
@@ -62,6 +63,24 @@ def test_processes_do_the_work_and_leave_nothing(tmp_path, monkeypatch) -> None:
     assert os.getpid() not in {process for _, process in found}
     assert damage == []
     assert list(spools.iterdir()) == []
+
+
+def test_a_full_disk_leaves_the_work_to_this_process(tmp_path, monkeypatch) -> None:
+    counted = small_parts(monkeypatch)
+    path = tmp_path / "a.warc"
+    path.write_bytes(archive("gz"))
+    alone = notes(path, Described(describe), 1)
+    dump, dumped = pickle.dump, []
+
+    def dump_some(*arguments: object) -> None:
+        dumped.append(arguments)
+        if len(dumped) > 3:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        dump(*arguments)
+
+    monkeypatch.setattr("pickle.dump", dump_some)
+    assert notes(path, Described(describe), 3) == alone
+    assert (counted.done, counted.failed) == (3, 1)
 
 
 def test_what_is_left_when_the_caller_stops_is_removed(tmp_path, monkeypatch) -> None:
