@@ -71,6 +71,10 @@ HEAVY = {
 }
 """What `import seekwarc` must not cost."""
 
+STORE_NOTHING = {"ABC", "Generic", "Mapping", "Protocol", "dict", "io.RawIOBase"}
+STORE_NOTHING |= {"IntEnum", "NamedTuple", "StrEnum"}
+"""Bases of compiled classes whose constructors store nothing in attributes."""
+
 MAX_LINES = 500
 """A longer file cannot be read in one sitting."""
 
@@ -427,6 +431,16 @@ def test_generators_of_compiled_modules_are_used_up_at_once() -> None:
         consumed = {id(it) for node in nodes if isinstance(node, ast.Call) for it in node.args}
         for node in nodes:
             assert not isinstance(node, ast.GeneratorExp) or id(node) in consumed, (name, node.lineno)
+
+
+def test_compiled_classes_let_go_of_all_that_they_hold() -> None:
+    """mypyc frees the attributes of its own classes, and not those that another base's constructor stores."""
+    nodes = {name: nodes_of(MODULES[name]) for name in compiled_modules()}
+    classes = [(name, it) for name, found in nodes.items() for it in found if isinstance(it, ast.ClassDef)]
+    known = STORE_NOTHING | {it.name for _, it in classes}
+    for name, it in classes:
+        for base in it.bases:
+            assert ast.unparse(base).partition("[")[0] in known, (name, it.name)
 
 
 def test_what_a_compiled_module_found_to_be_none_is_not_read_again_as_that() -> None:
