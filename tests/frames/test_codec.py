@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
@@ -124,6 +125,19 @@ def test_many_frames_are_decoded_as_each_alone(kinds, data) -> None:
         except codec.CodecError:
             results.append([])
     assert results[0] == results[1]
+
+
+def test_a_frame_that_holds_less_than_it_states_is_damaged() -> None:
+    sound = zstd_frame(bytes(2), level=1)
+    begin = parse_frame_header(sound).size
+    for place, bit in itertools.product(range(begin, len(sound)), range(8)):
+        damaged = bytearray(sound)
+        damaged[place] ^= 1 << bit
+        # As an empty block that is compressed, it would be filled up with what joins it to others.
+        for frames in ([bytes(damaged)], [sound, bytes(damaged)], [bytes(damaged), sound]):
+            for codec in CODECS:
+                with pytest.raises(codec.CodecError):
+                    many(codec, frames, [2] * len(frames))
 
 
 @each_codec
