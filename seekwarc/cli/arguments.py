@@ -11,9 +11,9 @@ from typing import Any, Final, NoReturn, TypeVar
 
 from seekwarc.format.header_fields import whole_number
 from seekwarc.format.words import did_you_mean
+from seekwarc.system import cores
 
 __all__ = [
-    "JOBS_OF_PARTS",
     "MAX_JOBS",
     "Help",
     "Parser",
@@ -22,6 +22,7 @@ __all__ = [
     "add_jobs_argument",
     "add_json_argument",
     "add_output_arguments",
+    "add_parts_argument",
     "argument",
     "number",
 ]
@@ -32,8 +33,6 @@ RARE: Final = frozenset(
 """Options that most users never need: the limits of reading."""
 MAX_NUMBER: Final = 10**18
 MAX_JOBS: Final = 256
-JOBS_OF_PARTS: Final = "processes that look through parts of a large FILE (default: one per core)"
-"""What --jobs means for verbs that make one thing of all files."""
 
 _T = TypeVar("_T")
 Arguments = argparse._ActionsContainer  # noqa: SLF001
@@ -128,6 +127,12 @@ def add_jobs_argument(parser: Arguments, text: str, default: int | None) -> None
     """Add --jobs, for things that are done at the same time."""
     jobs = number("number", 1, MAX_JOBS)
     parser.add_argument("-j", "--jobs", type=jobs, default=default, metavar="N", help=text)
+
+
+def add_parts_argument(parser: Arguments) -> None:
+    """Add --jobs, for verbs that make one thing of all files."""
+    text = "processes that look through parts of a large FILE (default: one per core)"
+    add_jobs_argument(parser, text, cores())
 
 
 def add_output_arguments(parser: Arguments, metavar: str, text: str, *, required: bool = True) -> None:

@@ -16,13 +16,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from seekwarc.cli.arguments import (
-    JOBS_OF_PARTS,
-    add_flag,
-    add_jobs_argument,
-    add_json_argument,
-    add_output_arguments,
-)
+from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, add_parts_argument
 from seekwarc.cli.batch import targets_of
 from seekwarc.cli.options import add_limit_arguments, limit_options
 from seekwarc.cli.printing import done_json, printable, report, say
@@ -31,7 +25,6 @@ from seekwarc.cli.sizes import SIZE, human_size
 from seekwarc.cli.targets import existing_option
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.words import counted
-from seekwarc.system import cores
 from seekwarc.tools.deduplicating import MIN_SIZE, Deduplication, dedupe
 
 __all__ = ["add_arguments", "run"]
@@ -53,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="leave smaller payloads as they are (default: 1K)",
     )
     add_flag(parser, "--no-verify", text="copy large records without decoding them")
-    add_jobs_argument(parser, JOBS_OF_PARTS, cores())
+    add_parts_argument(parser)
     add_json_argument(parser)
     add_limit_arguments(parser)
 

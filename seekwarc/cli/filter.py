@@ -20,13 +20,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from seekwarc.cli.arguments import (
-    JOBS_OF_PARTS,
-    add_flag,
-    add_jobs_argument,
-    add_json_argument,
-    add_output_arguments,
-)
+from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, add_parts_argument
 from seekwarc.cli.options import add_limit_arguments, limit_options
 from seekwarc.cli.printing import copied_text, piece_json, piece_text, printable, report_done, say
 from seekwarc.cli.progress import watch
@@ -35,7 +29,6 @@ from seekwarc.cli.sizes import SIZE, human_size
 from seekwarc.cli.targets import existing_option
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.words import counted
-from seekwarc.system import cores
 from seekwarc.tools.filtering import Filtering, filter  # noqa: A004 - the name of the verb
 
 __all__ = ["add_arguments", "run"]
@@ -62,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-size", type=SIZE, metavar="SIZE", help="maximum size of a file, such as 1G")
     add_flag(parser, "-n", "--dry-run", text="write nothing; say what would be copied")
     add_flag(parser, "--no-verify", text="copy large records without decoding them")
-    add_jobs_argument(parser, JOBS_OF_PARTS, cores())
+    add_parts_argument(parser)
     add_json_argument(parser)
     add_limit_arguments(parser)
 

@@ -19,13 +19,7 @@ import argparse
 from contextlib import closing, nullcontext
 from dataclasses import asdict
 
-from seekwarc.cli.arguments import (
-    JOBS_OF_PARTS,
-    add_flag,
-    add_jobs_argument,
-    add_json_argument,
-    add_output_arguments,
-)
+from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, add_parts_argument
 from seekwarc.cli.options import add_limit_arguments, add_writer_arguments, limit_options, writer_options
 from seekwarc.cli.printing import printable, report_done, say
 from seekwarc.cli.progress import WatchedStream, progress_bar, progress_is_seen, watch
@@ -34,7 +28,6 @@ from seekwarc.cli.targets import existing_option
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.words import counted
 from seekwarc.storage.streams import ReadableStream
-from seekwarc.system import cores
 from seekwarc.tools.joining import JoinedResource, Joining, join
 from seekwarc.tools.outcome import Status
 
@@ -48,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--uri", metavar="URI", action="append", help="join only this resource; may be given several times"
     )
     add_flag(parser, "-n", "--dry-run", text="write and compare nothing; say what would be joined")
-    add_jobs_argument(parser, JOBS_OF_PARTS, cores())
+    add_parts_argument(parser)
     add_json_argument(parser)
     add_writer_arguments(parser)
     add_limit_arguments(parser)

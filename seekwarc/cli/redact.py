@@ -24,13 +24,7 @@ import argparse
 from dataclasses import asdict
 from typing import cast
 
-from seekwarc.cli.arguments import (
-    JOBS_OF_PARTS,
-    add_flag,
-    add_jobs_argument,
-    add_json_argument,
-    add_output_arguments,
-)
+from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, add_parts_argument
 from seekwarc.cli.batch import targets_of
 from seekwarc.cli.options import add_limit_arguments, limit_options
 from seekwarc.cli.printing import copied_text, printable, report_done, say
@@ -40,7 +34,6 @@ from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.words import counted
-from seekwarc.system import cores
 from seekwarc.tools.redacting import Redaction, redact
 
 __all__ = ["add_arguments", "run"]
@@ -80,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "compress again with a new dictionary, trained on what is kept"
     add_flag(parser, "--retrain", text=text)
     add_flag(parser, "-n", "--dry-run", text="write nothing; say what would be removed")
-    add_jobs_argument(parser, JOBS_OF_PARTS, cores())
+    add_parts_argument(parser)
     add_json_argument(parser)
     add_limit_arguments(parser)
 

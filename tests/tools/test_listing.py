@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import multiprocessing
 import os
 import pickle
 from collections.abc import Iterator
@@ -49,12 +50,18 @@ def test_entries_are_those_of_one_process(tmp_path, monkeypatch) -> None:
     assert counted.failed
 
 
-def test_processes_do_the_work_and_leave_nothing(tmp_path, monkeypatch) -> None:
+@pytest.fixture
+def spools(tmp_path, monkeypatch) -> Path:
+    """Have files cut into small parts, for real processes; return where their spools are."""
     monkeypatch.setattr("seekwarc.tools.parts.MIN_SIZE", 1)
     monkeypatch.setattr("seekwarc.tools.parts.MIN_PART", 20_000)
-    spools = tmp_path / "spools"
-    spools.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(spools))
+    folder = tmp_path / "spools"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    return folder
+
+
+def test_processes_do_the_work_and_leave_nothing(tmp_path, spools) -> None:
     path = tmp_path / "a.warc"
     path.write_bytes(archive("gz"))
     found, damage = notes(path, offsets_and_process, 2)
@@ -63,6 +70,25 @@ def test_processes_do_the_work_and_leave_nothing(tmp_path, monkeypatch) -> None:
     assert os.getpid() not in {process for _, process in found}
     assert damage == []
     assert list(spools.iterdir()) == []
+
+
+def test_a_caller_that_stops_early_leaves_nothing(tmp_path, spools) -> None:
+    path = tmp_path / "a.warc"
+    path.write_bytes(archive("gz"))
+    made = listed(
+        path,
+        offsets_and_process,
+        "listing",
+        processes=2,
+        on_damage=pytest.fail,
+        on_progress=no_progress,
+        limits=ReadOptions.of(),
+    )
+    assert next(made)[1] != os.getpid()
+    assert list(spools.iterdir()) != []
+    made.close()
+    assert list(spools.iterdir()) == []
+    assert multiprocessing.active_children() == []
 
 
 def test_a_full_disk_leaves_the_work_to_this_process(tmp_path, monkeypatch) -> None:
@@ -81,23 +107,6 @@ def test_a_full_disk_leaves_the_work_to_this_process(tmp_path, monkeypatch) -> N
     monkeypatch.setattr("pickle.dump", dump_some)
     assert notes(path, Described(describe), 3) == alone
     assert (counted.done, counted.failed) == (3, 1)
-
-
-def test_what_is_left_when_the_caller_stops_is_removed(tmp_path, monkeypatch) -> None:
-    small_parts(monkeypatch)
-    path = tmp_path / "a.warc"
-    path.write_bytes(archive("gz"))
-    made = listed(
-        path,
-        Described(describe),
-        "listing",
-        processes=2,
-        on_damage=pytest.fail,
-        on_progress=no_progress,
-        limits=ReadOptions.of(),
-    )
-    next(made)
-    made.close()
 
 
 def test_listings_are_picklable() -> None:
