@@ -29,7 +29,7 @@ from seekwarc.storage.source import RangeSource, SmallReads
 from seekwarc.storage.source_file import SourceFile
 from seekwarc.storage.streams import FileObjectSource
 
-__all__ = ["SEPARATOR", "ZipArchive", "is_wacz", "member_of", "open_zip", "split_name"]
+__all__ = ["SEPARATOR", "ZipArchive", "check_ratio", "is_wacz", "member_of", "open_zip", "split_name"]
 
 SEPARATOR: Final = "!/"
 MAX_DIRECTORY: Final = 8 << 20
@@ -38,6 +38,10 @@ FIRST_READ: Final = 64 << 10
 STEP: Final = 1 << 20
 MAX_DECODED: Final = 8 << 20
 """Size of a deflated member that is decoded as a whole when it is opened."""
+MAX_RATIO: Final = 200
+"""Lists and indexes are compressed 5 to 30 to 1; DEFLATE reaches 1,032 to 1."""
+MAX_FREE: Final = 8 << 20
+"""Bytes that may be read of a compressed file whatever its ratio."""
 ENCRYPTED: Final = 1
 
 _LOCAL = struct.Struct("<4s22xHH")
@@ -65,6 +69,7 @@ class ZipArchive:
     Attributes:
         source: The archive.
         members: What the directory says of each member, by name, in the order of their offsets.
+        directory: Where the directory begins.
     """
 
     def __init__(self, source: Fetcher) -> None:
@@ -80,7 +85,7 @@ class ZipArchive:
             if isinstance(error, FormatError):
                 raise
             raise self._error(f"the directory cannot be read: {error}") from error
-        stop = self._zip.start_dir
+        self.directory = stop = self._zip.start_dir
         self._next: dict[str, int] = {}
         for info in reversed(found):
             self._check(info, stop)
@@ -113,24 +118,35 @@ class ZipArchive:
 
         Raises:
             SourceNotFoundError: It is not in the archive.
-            UnsupportedError: It is encrypted, or compressed by another method than DEFLATE.
+            UnsupportedError: See `check_method`.
         """
         info = self.members.get(name)
         if info is None or info.is_dir():
             raise SourceNotFoundError(f"has no member {name!r}", source=self.source.name)
-        if info.flag_bits & ENCRYPTED:
-            raise UnsupportedError("this member is encrypted", source=self.source.name + SEPARATOR + name)
+        self.check_method(info)
         if info.compress_type == ZIP_STORED:
             return StoredMember(self, name)
-        if info.compress_type == ZIP_DEFLATED:
-            member = DeflatedMember(self, info)
-            if info.file_size > MAX_DECODED:
-                return member
-            return BytesSource(member.read(0, info.file_size), member.name)
-        raise UnsupportedError(
-            f"this member has the compression method {info.compress_type}; 0 and 8 are supported",
-            source=self.source.name + SEPARATOR + name,
-        )
+        member = DeflatedMember(self, info)
+        if info.file_size > MAX_DECODED:
+            return member
+        return BytesSource(member.read(0, info.file_size), member.name)
+
+    def check_method(self, info: ZipInfo) -> None:
+        """Refuse a member that cannot be read.
+
+        Raises:
+            UnsupportedError: It is encrypted, or compressed by another method than DEFLATE.
+        """
+        name = self.source.name + SEPARATOR + info.filename
+        if info.flag_bits & ENCRYPTED:
+            raise UnsupportedError("this member is encrypted", source=name)
+        if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+            text = f"this member has the compression method {info.compress_type}; 0 and 8 are supported"
+            raise UnsupportedError(text, source=name)
+
+    def end_of(self, info: ZipInfo) -> int:
+        """Return where the next member begins, or the directory."""
+        return self._next[info.filename]
 
     def start_of(self, info: ZipInfo) -> int:
         """Return where the bytes of a member begin.
@@ -158,6 +174,19 @@ class ZipArchive:
     def decoded(self, info: ZipInfo) -> IO[bytes]:
         """Return a member as a file."""
         return self._zip.open(info)
+
+
+def check_ratio(size: int, compressed: int) -> None:
+    """Refuse to decompress more than 200 to 1, which makes much work of a small file.
+
+    Raises:
+        LimitError: `size` bytes are above 8 MiB and that.
+    """
+    if size > max(MAX_FREE, compressed * MAX_RATIO):
+        raise LimitError(
+            f"is compressed more than {MAX_RATIO} to 1 ({compressed} to {size} bytes); "
+            "unpack the archive if you trust it"
+        )
 
 
 class _Directory(SourceFile):
@@ -254,6 +283,7 @@ class DeflatedMember(FileObjectSource):
         self.name = archive.source.name + SEPARATOR + info.filename
         self._lock = threading.Lock()
         self.size = info.file_size
+        self._compressed = info.compress_size
         try:
             self._file = archive.decoded(info)
         except _BROKEN as error:
@@ -262,6 +292,10 @@ class DeflatedMember(FileObjectSource):
     @override
     def read(self, start: int, stop: int) -> bytes:
         stop = min(stop, self.size)
+        try:
+            check_ratio(stop, self._compressed)
+        except LimitError as error:
+            raise error.located(self.name, None) from None
         try:
             data = super().read(start, stop) if start < stop else b""
         except (*_BROKEN, SourceError) as error:

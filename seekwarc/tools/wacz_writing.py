@@ -155,12 +155,11 @@ class WaczOutput:
         return self._file.size
 
 
-def pieces_of(source: RangeSource) -> Iterator[bytes]:
-    """Yield the bytes of a source, in order."""
-    position = 0
-    while data := source.read(position, position + STEP):
+def pieces_of(source: RangeSource, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+    """Yield the bytes of a source, or of a range of it, in order."""
+    while data := source.read(start, start + STEP if stop is None else min(start + STEP, stop)):
         yield data
-        position += len(data)
+        start += len(data)
 
 
 def pages_header(name: str, *, text: bool = False) -> bytes:

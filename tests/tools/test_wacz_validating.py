@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import json
-from collections.abc import Callable
+import random
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import pytest
 
+import seekwarc
 from seekwarc import tools
-from seekwarc.errors import SourceNotFoundError
-from seekwarc.tools.wacz_validating import RULES
+from seekwarc.errors import FormatError, SourceNotFoundError
+from seekwarc.storage import zip_members
+from seekwarc.storage.zip_members import DeflatedMember
+from seekwarc.tools.wacz_rules import RULES
 from tests.conftest import ODD_SAMPLES
 from tests.support.waczs import FILM, HOME, warc
 
@@ -110,6 +116,95 @@ def wrong_sum() -> bytes:
     return bytes(data)
 
 
+def changed(place: int, value: bytes, data: bytes = b"") -> bytes:
+    """Return a WACZ of which some bytes are replaced; a negative place counts from its end."""
+    found = bytearray(data or stored(SOUND))
+    begin = place % len(found)
+    found[begin : begin + len(value)] = value
+    return bytes(found)
+
+
+def streamed() -> bytes:
+    """Return a WACZ whose sizes follow its members."""
+    file = io.BytesIO()
+    with ZipFile(Unseekable(file), "w") as out:  # type: ignore[call-overload]
+        for name, data in SOUND.items():
+            out.writestr(name, data)
+    return file.getvalue()
+
+
+class Unseekable:
+    """A file that cannot seek."""
+
+    def __init__(self, file: io.BytesIO) -> None:
+        self.write, self.tell, self.flush = file.write, file.tell, file.flush
+
+
+def between() -> bytes:
+    """Return a WACZ that has bytes of no member between two members."""
+    file = io.BytesIO()
+    with ZipFile(file, "w") as out:
+        for name, data in SOUND.items():
+            out.writestr(name, data)
+            file.write(b"hidden")
+            out.start_dir = file.tell()
+    return file.getvalue()
+
+
+def commented() -> bytes:
+    file = io.BytesIO(stored(SOUND))
+    with ZipFile(file, "a") as out:
+        out.comment = b"hidden"
+    return file.getvalue()
+
+
+def stuffed() -> bytes:
+    """Return a WACZ with bytes after the compressed data of a member, which count as such."""
+    data = bytearray(stored(SOUND, pages=ZIP_DEFLATED))
+    with ZipFile(io.BytesIO(data)) as made:
+        info = made.getinfo(PAGES)
+        begin = info.header_offset
+    central = data.rindex(b"PK\1\2", 0, data.rindex(PAGES.encode()))
+    for place in (begin + 18, central + 20):
+        data[place : place + 4] = (info.compress_size - 1).to_bytes(4, "little")
+    return bytes(data)
+
+
+def cluster(**changes: object) -> Members:
+    """Return members whose index is a cluster of two blocks; the line of the second is changed."""
+    first, *rest = SOUND[LINES].splitlines(keepends=True)
+    blocks = [gzip.compress(it, mtime=0) for it in (first, b"".join(rest))]
+    rows = ['!meta 0 {"format": "cdxj-gzip-1.0", "filename": "index.cdx.gz"}']
+    for lines, block, offset in zip((first, rest[0]), blocks, (0, len(blocks[0])), strict=True):
+        fields = {
+            "offset": offset,
+            "length": len(block),
+            "digest": sha256(block),
+            **(changes if offset else {}),
+        }
+        rows.append(f"{lines.partition(b'{')[0].decode()}{json.dumps(fields)}")
+    if changes.get("length") is None and "length" in changes:
+        rows.pop()
+    parts = {"indexes/index.cdx.gz": b"".join(blocks), "indexes/index.idx": "\n".join(rows).encode()}
+    return listed({**without(LINES), **parts})
+
+
+def lied(field: bytes) -> Members:
+    """Return members of which a record states another digest than it has; lines agree with the record."""
+    data = gzip.decompress(SOUND[WARC])
+    begin = data.index(field) + len(field)
+    data = data[:begin] + b"A" * 32 + data[begin + 32 :]
+    lines = io.BytesIO()
+    compressed = b"".join(gzip.compress(it, mtime=0) for it in records_in(data))
+    tools.index({"a.warc.gz": io.BytesIO(compressed)}, lines)
+    return listed({**SOUND, WARC: compressed, LINES: lines.getvalue()})
+
+
+def records_in(data: bytes) -> list[bytes]:
+    begins = [it.start() for it in re.finditer(rb"WARC/1\.1\r\n", data)]
+    return [data[begin:end] for begin, end in zip(begins, [*begins[1:], len(data)], strict=True)]
+
+
 def damaged() -> Members:
     """Return members of which the second record cannot be read."""
     data = bytearray(SOUND[WARC])
@@ -172,6 +267,62 @@ FAULTS: dict[str, list[Callable[[], Members] | bytes]] = {
     "W21 has no line: http": [lambda: listed({**SOUND, LINES: SOUND[LINES].partition(b"\n")[2]})],
     "W22 damaged": [damaged],
     "W20 has fields in its local header": [longer_header()],
+    "W20 another date in its local header": [changed(10, b"\1\1")],
+    "W02 the local header has the CRC-32": [changed(14, b"\1\2\3\4")],
+    "W02 the local header has the compressed size": [changed(18, b"\5\0\0\0")],
+    "W02 the local header has the size": [changed(22, b"\5\0\0\0")],
+    "W02 the local header has the name": [changed(30, b"archive/evil")],
+    "W02 the local header has the flags": [changed(6, b"\1")],
+    "W02 the local header has the compression method": [changed(8, b"\x08")],
+    "W02 has no local header": [changed(0, b"QK")],
+    "W02 the data descriptor": [changed(streamed().index(b"PK\7\x08") + 4, b"\1\2\3\4", streamed())],
+    "W02 bytes after its end": [stored(SOUND) + b"hidden"],
+    "W02 as offset of its directory": [b"hidden" + stored(SOUND)],
+    "W02 as number of members": [changed(-12, b"\x09"), changed(-14, b"\x09")],
+    "W02 has fewer bytes than": [stuffed()],
+    "W23 belong to no member": [between()],
+    "W23 has a comment": [commented()],
+    "W23 in case only": [lambda: listed({**added("pages.txt"), "PAGES.txt": b"x"})],
+    "W06 is not in order": [
+        lambda: listed({**SOUND, LINES: b"".join(reversed(SOUND[LINES].splitlines(keepends=True)))})
+    ],
+    "W06 is not that of": [lambda: replaced(LINES, b"org,example)/film", b"org,example)/filn")],
+    "W06 NaN": [lambda: replaced(LINES, b'"mime": "video/mp4"', b'"mime": NaN')],
+    "W06 a name twice": [lambda: replaced(LINES, b'"mime": "video/mp4"', b'"url": "video/mp4"')],
+    "W06 has no url": [
+        lambda: replaced(LINES, b'"url": "http://example.org/film', b'"uri": "http://example.org/film')
+    ],
+    "W06 where the next block is not": [
+        lambda: cluster(length=1),
+        lambda: cluster(offset=1),
+        lambda: cluster(filename="other.cdx.gz"),
+    ],
+    "W06 has another SHA-256 than its block": [lambda: cluster(digest="sha256:00")],
+    "W06 does not list 1 blocks": [lambda: cluster(length=None)],
+    "W07 has the date": [lambda: replaced(LINES, b" 20261117060000 ", b" 20261117060001 ")],
+    "W07 has the status": [lambda: replaced(LINES, b'"status": "200"', b'"status": "404"')],
+    "W07 of the type": [
+        lambda: replaced(LINES, b"video/mp4", b"video/mp3"),
+        lambda: replaced(LINES, b"warc/revisit", b"text/html"),
+    ],
+    "W07 has the payload digest": [lambda: replaced(LINES, b'"digest": "sha1:', b'"digest": "sha1:AAAA')],
+    "W24 has no status": [lambda: replaced(LINES, b'"status"', b'"state"')],
+    "W24 twice": [
+        lambda: listed({**SOUND, LINES: SOUND[LINES] + SOUND[LINES].splitlines(keepends=True)[-1]})
+    ],
+    "W08 has no header": [
+        lambda: replaced(
+            PAGES, b'{"format"', b'{"url": "http://example.org/", "ts": "2026-11-17T06:00:00Z", "format"'
+        )
+    ],
+    "W08 has the format": [lambda: replaced(PAGES, b"json-pages-1.0", b"json-pages-9.0")],
+    "W09 no capture of its date": [lambda: replaced(PAGES, b"2026-11-17T06:00:00Z", b"2025-11-17T06:00:00Z")],
+    "W10 which is not known": [lambda: package(wacz_version="99")],
+    "W22 is not that of the bytes": [
+        lambda: lied(b"WARC-Payload-Digest: sha1:"),
+        lambda: lied(b"WARC-Block-Digest: sha1:"),
+    ],
+    "W25 cannot be computed here": [lambda: lied(b"WARC-Block-Digest: s")],
 }
 
 
@@ -226,3 +377,103 @@ def test_findings_are_limited_and_counted(tmp_path: Path) -> None:
 )
 def test_samples_of_py_wacz(name: str, rules: set[str]) -> None:
     assert tools.validate_wacz(ODD_SAMPLES / f"{name}.wacz").counts.keys() == rules
+
+
+def given(path: Path) -> object:
+    """Return what a reader gets of a WACZ: its pages, captures and their bytes."""
+    try:
+        with seekwarc.Index(path) as index, seekwarc.Wacz(path) as archive:
+            pages = [(page.uri, page.date) for page in archive.pages()]
+            captures = [
+                (it.uri, it.timestamp, it.status, it.mime, it.length, it.open(resolve=False).block.read())
+                for it in index
+            ]
+            return pages, captures
+    except FormatError as error:
+        return type(error)
+
+
+def mutants(chance: random.Random, count: int) -> Iterator[bytes]:
+    """Yield WACZ with one fault: a bit of the archive, or a byte of a member before all is hashed."""
+    whole = [stored(SOUND), streamed(), stored(cluster(), index=ZIP_DEFLATED, pages=ZIP_DEFLATED)]
+    for _ in range(count):
+        found = chance.choice((SOUND, cluster()))
+        name = chance.choice([it for it in found if it not in (PACKAGE, DIGEST)])
+        data = bytearray(found[name])
+        place = chance.randrange(len(data))
+        match chance.randrange(6):
+            case 0:
+                data[place] ^= 1 << chance.randrange(8)
+            case 1:
+                del data[place]
+            case 2:
+                data.insert(place, chance.randrange(256))
+            case 3:
+                data[place] = chance.choice(b'019azAZ\n"{},: ')
+            case _:
+                archive = bytearray(chance.choice(whole))
+                # Headers and the directory are a small part of it.
+                near = [it.start() + chance.randrange(46) for it in re.finditer(b"PK", archive)]
+                place = chance.choice([*near, chance.randrange(len(archive))]) % len(archive)
+                archive[place] ^= 1 << chance.randrange(8)
+                yield bytes(archive)
+                continue
+        yield stored(listed({**found, name: bytes(data)}))
+
+
+def check_mutants(path: Path, seed: int, count: int) -> None:
+    chance = random.Random(seed)
+    right = set()
+    for whole in (stored(SOUND), stored(cluster())):
+        path.write_bytes(whole)
+        assert not tools.validate_wacz(path).counts
+        right.add(repr(given(path)))
+    for number, mutant in enumerate(mutants(chance, count)):
+        path.write_bytes(mutant)
+        if not tools.validate_wacz(path).counts:
+            assert repr(given(path)) in right, f"mutant {number} of seed {seed}"
+
+
+@pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
+def test_a_mutant_without_findings_reads_as_before(tmp_path: Path) -> None:
+    check_mutants(tmp_path / "x.wacz", 41, 100)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
+@pytest.mark.parametrize("seed", range(8))
+def test_many_mutants_without_findings_read_as_before(tmp_path: Path, seed: int) -> None:
+    check_mutants(tmp_path / "x.wacz", seed, 500)
+
+
+def test_a_record_is_read_once_however_many_lines_lead_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = []
+    inflate = DeflatedMember.read
+    monkeypatch.setattr(zip_members, "MAX_DECODED", 0)
+    monkeypatch.setattr(
+        DeflatedMember, "read", lambda it, start, stop: steps.append(start) or inflate(it, start, stop)
+    )
+    reads = []
+    for count in (1, 200):
+        steps.clear()
+        lines = SOUND[LINES].splitlines(keepends=True)
+        more = [lines[-1].replace(b"}", b', "n": "%03d"}' % it) for it in range(count)]
+        found = listed({**SOUND, LINES: b"".join([*lines, *more])})
+        (tmp_path / "x.wacz").write_bytes(stored(found, a=ZIP_DEFLATED))
+        assert tools.validate_wacz(tmp_path / "x.wacz").lines == 3 + count
+        reads.append(len(steps))
+    assert reads[0] == reads[1]
+
+
+@pytest.mark.parametrize("name", [PAGES, LINES, "indexes/index.cdx.gz"])
+def test_much_work_of_a_small_file_is_refused(tmp_path: Path, name: str) -> None:
+    data = SOUND[PAGES if name == PAGES else LINES] + b" " * (9 << 20)
+    rest = without(LINES) if name.endswith(".gz") else SOUND
+    found = listed({**rest, name: gzip.compress(data) if name.endswith(".gz") else data})
+    path = tmp_path / "x.wacz"
+    path.write_bytes(stored(found, **{} if name.endswith(".gz") else {"index": 8, "pages": 8}))
+    report = tools.validate_wacz(path)
+    assert not report.is_valid
+    assert "is compressed more than 200 to 1" in " ".join(map(str, report.findings))
