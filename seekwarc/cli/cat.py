@@ -29,6 +29,7 @@ from seekwarc.cli.sizes import counts_from_end, parse_range
 from seekwarc.errors import FormatError, RangeError
 from seekwarc.read.extent import Extent
 from seekwarc.read.record import Record
+from seekwarc.read.resync import SHARED
 from seekwarc.system import write_all
 
 __all__ = ["add_arguments", "run"]
@@ -77,7 +78,8 @@ def _print_intact(record: Record, options: argparse.Namespace) -> int:
     """Print a part of a record, with --partial up to damage, and return the exit status."""
     if not options.partial:
         _print(_part(record, options.part), options)
-        return 0
+        # Its warning was printed.
+        return int(record.body.problem not in (None, SHARED))
     from seekwarc.read.filled import filled_record, gaps_of
 
     record = filled_record(record)

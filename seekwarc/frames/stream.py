@@ -25,7 +25,7 @@ from seekwarc.format.warc import MAX_BLANK_BYTES, MAX_HEADER_SIZE, RECORD_END, R
 from seekwarc.frames.pieces import EmptyFrame, Piece
 from seekwarc.storage.stopping import checkpoint
 
-__all__ = ["ContentStream", "Head", "Mark"]
+__all__ = ["ContentStream", "FrameRest", "Head", "Mark"]
 
 BLANK_STEP: Final = 64
 """How many bytes are looked at for more line breaks at a time."""
@@ -52,6 +52,16 @@ class Head(NamedTuple):
     offset: int
     before: bytes
     """The last bytes of content before it, as far as they are four."""
+
+
+class FrameRest(NamedTuple):
+    """What follows a place in its frame."""
+
+    data: bytes
+    is_whole: bool
+    """Whether the frame ends: then its checksum was compared."""
+    error: FormatError | None
+    """Why it does not, if that is known."""
 
 
 class ContentStream:
@@ -279,6 +289,42 @@ class ContentStream:
                 pass
             begin = position - (self._produced - len(self._data))
             return bytes(self._data[begin : begin + size])
+
+    def rest_of_frame(self, position: int, size: int) -> FrameRest:
+        """Return what follows `position` in the frame of the byte before it: `size` bytes, or to its end.
+
+        Nothing is passed: what lies before stays in memory. Damage after the frame does not concern it.
+
+        Raises:
+            FormatError: There is damage before `position`.
+        """
+        with self._lock:
+            error = None
+            while (stop := self._stop_before(position)) is None and self._produced < position + size:
+                try:
+                    if not self._pull():
+                        break
+                except FormatError as damage:
+                    if self._produced < position:
+                        raise
+                    stop = self._stop_before(position)
+                    error = damage if stop is None else None
+                    break
+            first = self._produced - len(self._data)
+            end = position + size if stop is None else min(stop, position + size)
+            data = bytes(self._data[position - first : end - first]) if position >= first else b""
+            return FrameRest(data, stop is not None, error)
+
+    def _stop_before(self, position: int) -> int | None:
+        """Return where the frame of the byte before `position` ends; None if that is not known yet."""
+        if self._produced < position:
+            return None
+        stop = self._produced if not self.frame_is_open else None
+        for begin, _ in reversed(self._begun):
+            if begin < position:
+                break
+            stop = begin
+        return stop
 
     def whole_frame_stop(self) -> int | None:
         """Return the position at which the frame of the next byte ends; None if that is not known yet."""

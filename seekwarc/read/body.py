@@ -97,6 +97,20 @@ class RecordBody(ABC):
         return None
 
     @property
+    def problem(self) -> str | None:
+        """What is wrong with how the record ends in its frame or member; None if nothing is known."""
+        return None
+
+    def check_end(self, stop: int) -> None:  # noqa: B027 - most bodies have nothing to do
+        """Compare the checksum of the frame or member that the record ends in, if a read to `stop` is near.
+
+        Where frames are decoded whole, that is done already.
+
+        Raises:
+            ChecksumError: The frame or member is damaged.
+        """
+
+    @property
     def frames(self) -> SeekTable | None:
         """The record's frames; None if they are not known."""
         return None

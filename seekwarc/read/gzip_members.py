@@ -21,7 +21,8 @@ from seekwarc.frames.members import small_members
 from seekwarc.frames.scan import Window
 from seekwarc.read.body import TableStatus, WholeBody
 from seekwarc.read.record import Record
-from seekwarc.read.sequential import streamed_group, streamed_to_end
+from seekwarc.read.sequential import streamed_to_end
+from seekwarc.read.shared_frames import streamed_group
 
 if TYPE_CHECKING:
     from seekwarc.read.archive_file import ArchiveFile

@@ -158,7 +158,7 @@ class Record(DefinedFields):
         Such as a Content-Length that is not that of the block, or the end of the file inside the block. For a
         small record it is known at once, for a large one when iteration has passed it.
         """
-        return self._problem or self.header.problem
+        return self._problem or self.header.problem or self.body.problem
 
     @property
     def is_cut_off(self) -> bool:

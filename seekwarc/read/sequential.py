@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterator
-from functools import partial
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, cast
 
 from seekwarc.compiling import mypyc_attr, override
@@ -16,11 +15,11 @@ from seekwarc.frames.run import ReadPlan
 from seekwarc.frames.scan import CHEAP_READ
 from seekwarc.read.body import CUT_OFF, RecordBody, TableStatus, record_size
 from seekwarc.read.record import Record
+from seekwarc.read.record_end import NEAR_END, beyond_frame, checked_end
 from seekwarc.read.resync import (
     NEARBY,
     SHARED,
     check_trailer,
-    is_end,
     is_followed,
     note_deviation,
     pass_surplus,
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from seekwarc.frames.stream import ContentStream, Head
     from seekwarc.read.archive_file import ArchiveFile
 
-__all__ = ["StreamBody", "StreamedRecords", "streamed_group", "streamed_to_end"]
+__all__ = ["StreamBody", "StreamedRecords", "streamed_to_end"]
 
 SHORT_READ: Final = 64 << 10
 """What is held in memory until a later position is read."""
@@ -58,9 +57,11 @@ class StreamBody(RecordBody):
     __slots__ = (
         "_base",
         "_compression",
+        "_is_compared",
         "_is_passed",
         "_limit",
         "_lock",
+        "_problem",
         "_runs",
         "_stream",
         "blocks",
@@ -87,6 +88,8 @@ class StreamBody(RecordBody):
         self._base = live[1] if live else 0
         self._lock = threading.Lock()
         self._is_passed = live is not None
+        self._is_compared = compression == "none"
+        self._problem: str | None = None
         self._runs: tuple[SpanRun | None] | None = None
         self.blocks: FrameBlocks | None = None
         self.choice: TableChoice = TableTrust.CLAIMED
@@ -101,10 +104,11 @@ class StreamBody(RecordBody):
         for name, value in state.items():
             setattr(self, name, value)
         # A copy opens the sidecar itself, and reads the record from its beginning, in a stream of its own.
-        self._stream = self.blocks = self._runs = None
+        self._stream = self.blocks = self._runs = self._problem = None
         self._base = 0
         self._lock = threading.Lock()
         self._is_passed = False
+        self._is_compared = self._compression == "none"
 
     @property
     @override
@@ -118,6 +122,19 @@ class StreamBody(RecordBody):
     def frames(self) -> SeekTable | None:
         spans = self._spans()
         return spans.table if spans is not None else None
+
+    @property
+    @override
+    def problem(self) -> str | None:
+        return self._problem
+
+    @override
+    def check_end(self, stop: int) -> None:
+        end = len(self.header.raw) + self.header.content_length
+        if not self._is_compared and stop >= end - NEAR_END:
+            with self._lock:
+                found = checked_end(self, self._open(), self._base + end, is_passed=self._is_passed)
+            self._problem, self._is_compared = found
 
     def leave(self, table: TableChoice) -> None:
         """Note that no one else will read on in this stream, and which sidecar to believe."""
@@ -159,7 +176,10 @@ class StreamBody(RecordBody):
             return spans.read(start, stop, verify=verify)
         if stop - start <= SHORT_READ:
             # Should the file end before: what there is can still be read, even from a pipe.
-            return self._look(start, stop, stop - start)
+            data = self._look(start, stop, stop - start)
+            if verify:
+                self.check_end(stop)
+            return data
         return self.read_long(start, stop, verify=verify)
 
     @override
@@ -175,7 +195,10 @@ class StreamBody(RecordBody):
         if spans is not None:
             spans.read_into(start, out, verify=verify)
             return len(out)
-        return self._fill(start, out)
+        count = self._fill(start, out)
+        if verify:
+            self.check_end(start + count)
+        return count
 
     def is_at(self, position: int) -> bool:
         """See `InOrder`."""
@@ -210,7 +233,11 @@ class StreamBody(RecordBody):
     @override
     def read_some(self, start: int, stop: int, least: int = 1) -> bytes:
         spans = self._way(start, min(start + least, stop), verify=False)
-        return self._look(start, stop, least) if spans is None else spans.read_some(start, stop, least)
+        if spans is not None:
+            return spans.read_some(start, stop, least)
+        data = self._look(start, stop, least)
+        self.check_end(start + len(data))
+        return data
 
     def _look(self, start: int, stop: int, least: int) -> bytes:
         least = min(least, stop - start)
@@ -364,7 +391,7 @@ class StreamedRecords:
         if stop is None:
             return
         try:
-            is_shared, is_longer = self._beyond_frame(stop)
+            is_shared, is_longer = beyond_frame(self._file, self._stream, self._block_end, stop)
         except FormatError:
             return  # Later damage does not concern this record.
         if is_shared:
@@ -372,18 +399,6 @@ class StreamedRecords:
         elif is_longer:
             before = max(stop - len(self._gap), self._block_start)
             self._shorten(record, stop, self._stream.look(before, stop - before))
-
-    def _beyond_frame(self, stop: int) -> tuple[bool, bool]:
-        """Tell whether the frame that ends at `stop` has another record, and whether the block is longer."""
-        stream, end, grammar = self._stream, self._block_end, self._file.grammar
-        if end <= stop:
-            return grammar.begins(stream.look(end, stop - end).lstrip(b"\r\n")), False
-        if not grammar.begins_at(partial(stream.look, stop)) or end - stop > NEARBY:
-            return False, False
-        if not self._file.may_mend(end - stop):
-            return False, False
-        rest = stream.look(end - 1, 8)
-        return False, not rest or not is_end(grammar, rest[1:])
 
     @property
     def _block_start(self) -> int:
@@ -483,18 +498,3 @@ class StreamedRecords:
         self.trailer = head.before if head.before == self._gap else b""
         record.note_length(head.offset - record.offset)
         return True
-
-
-def streamed_group(
-    file: ArchiveFile, window: Window, offset: int, compression: Compression
-) -> Generator[Record, None, int]:
-    """Yield records in order until one begins a frame of its own again; return that frame's offset."""
-    records = StreamedRecords(file, window, offset, compression, tolerant=True)
-    while (record := records.step()) is not None:
-        yield record
-        records.finish()
-        if records.at_frame:
-            return records.next_offset
-    if not records.next_offset:
-        raise file.without_records()
-    return file.source.size or offset

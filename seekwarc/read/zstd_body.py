@@ -160,6 +160,12 @@ class ZstdBody(RecordBody):
         return self._find().problem
 
     @property
+    @override
+    def problem(self) -> str | None:
+        way = self._found.way if self._found is not None else None
+        return way.problem if isinstance(way, RecordBody) else None
+
+    @property
     def frames(self) -> SeekTable | None:
         """See `RecordBody.frames`; they are only claimed unless `known_frames` has them."""
         found = self._find()

@@ -32,7 +32,8 @@ from seekwarc.frames.verify import MAX_FRAME_CONTENT
 from seekwarc.read.body import TableStatus, record_size
 from seekwarc.read.record import Record
 from seekwarc.read.resync import SHARED, check_trailer, note_deviation, too_large
-from seekwarc.read.sequential import streamed_group, streamed_to_end
+from seekwarc.read.sequential import streamed_to_end
+from seekwarc.read.shared_frames import streamed_group
 from seekwarc.read.zstd_body import (
     MAX_BLANK_FRAME,
     FrameBody,

@@ -171,6 +171,8 @@ def recover(
     limits = limits or {}
     shown = on_progress(stored, "recovering")
     file = ArchiveFile(Fetcher(shown), ReadOptions.of(**limits), dictionary=source_dictionary)
+    # It is a loss, which is reported.
+    file.silence("cut")
     # Each record gets a frame of its own.
     file.silence("shared")
     try:
