@@ -29,7 +29,6 @@ from seekwarc.cli.sizes import counts_from_end, parse_range
 from seekwarc.errors import FormatError, RangeError
 from seekwarc.read.extent import Extent
 from seekwarc.read.record import Record
-from seekwarc.read.resync import SHARED
 from seekwarc.system import write_all
 
 __all__ = ["add_arguments", "run"]
@@ -78,8 +77,7 @@ def _print_intact(record: Record, options: argparse.Namespace) -> int:
     """Print a part of a record, with --partial up to damage, and return the exit status."""
     if not options.partial:
         _print(_part(record, options.part), options)
-        # Its warning was printed.
-        return int(record.body.problem not in (None, SHARED))
+        return int(_is_doubtful(record))
     from seekwarc.read.filled import filled_record, gaps_of
 
     record = filled_record(record)
@@ -93,6 +91,13 @@ def _print_intact(record: Record, options: argparse.Namespace) -> int:
         say(f"{record.source}, offset {record.offset}: {gaps}")
         return 1
     return 0
+
+
+def _is_doubtful(record: Record) -> bool:
+    """Tell whether the bytes may be wrong, as the end of the record shows; a warning was printed."""
+    from seekwarc.read.resync import SHARED
+
+    return record.body.problem not in (None, SHARED)
 
 
 def _part(record: Record, part: str) -> Extent:

@@ -68,8 +68,8 @@ def _streamed_record_at(
     record = StreamedRecords(file, window, offset, compression, tolerant=True).step()
     if record is not None and isinstance(record.body, StreamBody):
         record.body.leave(table)
-        if file.source.policy.is_near:
-            # Of a small record all is in memory, so that its header is known to be right.
+        if not file.source.policy.is_far:
+            # All of a small record is in memory: so its header is compared, too.
             record.body.check_end(0)
     if record is not None and length is not None and not record.has_length:
         # Finding it out would take reading all of the record.

@@ -15,11 +15,13 @@ from seekwarc.frames.run import ReadPlan
 from seekwarc.frames.scan import CHEAP_READ
 from seekwarc.read.body import CUT_OFF, RecordBody, TableStatus, record_size
 from seekwarc.read.record import Record
-from seekwarc.read.record_end import NEAR_END, beyond_frame, checked_end
 from seekwarc.read.resync import (
+    NEAR_END,
     NEARBY,
     SHARED,
+    beyond_frame,
     check_trailer,
+    checked_end,
     is_followed,
     note_deviation,
     pass_surplus,
@@ -176,10 +178,7 @@ class StreamBody(RecordBody):
             return spans.read(start, stop, verify=verify)
         if stop - start <= SHORT_READ:
             # Should the file end before: what there is can still be read, even from a pipe.
-            data = self._look(start, stop, stop - start)
-            if verify:
-                self.check_end(stop)
-            return data
+            return self._look(start, stop, stop - start, verify=verify)
         return self.read_long(start, stop, verify=verify)
 
     @override
@@ -233,13 +232,9 @@ class StreamBody(RecordBody):
     @override
     def read_some(self, start: int, stop: int, least: int = 1) -> bytes:
         spans = self._way(start, min(start + least, stop), verify=False)
-        if spans is not None:
-            return spans.read_some(start, stop, least)
-        data = self._look(start, stop, least)
-        self.check_end(start + len(data))
-        return data
+        return self._look(start, stop, least) if spans is None else spans.read_some(start, stop, least)
 
-    def _look(self, start: int, stop: int, least: int) -> bytes:
+    def _look(self, start: int, stop: int, least: int, *, verify: bool = True) -> bytes:
         least = min(least, stop - start)
         wanted = min(stop - start, max(least, CHEAP_READ))
         with self._lock:
@@ -248,6 +243,8 @@ class StreamBody(RecordBody):
                 data = self._open(again=True).peek_at(self._base + start, wanted, least)
         if data is None or len(data) < least:
             raise self.cut()
+        if verify:
+            self.check_end(start + len(data))
         return data
 
     def _open(self, *, again: bool = False) -> ContentStream:

@@ -33,7 +33,6 @@ from seekwarc.read.body import TableStatus, record_size
 from seekwarc.read.record import Record
 from seekwarc.read.resync import SHARED, check_trailer, note_deviation, too_large
 from seekwarc.read.sequential import streamed_to_end
-from seekwarc.read.shared_frames import streamed_group
 from seekwarc.read.zstd_body import (
     MAX_BLANK_FRAME,
     FrameBody,
@@ -186,6 +185,9 @@ def _header_at(file: ArchiveFile, window: Window, offset: int) -> RecordHeader |
 
 def framed_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterator[Record]:
     """Yield all records of the file, from the frame at `offset` on."""
+    # Not needed to read a single record, which is to begin fast.
+    from seekwarc.read.shared_frames import streamed_group
+
     # One for the whole way: making it takes longer than decoding a small frame.
     decompress = file.decoder.private()
     while True:
