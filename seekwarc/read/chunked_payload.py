@@ -316,3 +316,6 @@ class ChunkedExtent(Extent):
         if not complete and self._deviation is None and self._start < self._stop:
             missing = self._stop - line_start <= LINE_BREAK
             self._problem = "the last chunk is missing" if missing else "the chunks break off"
+        if self._stop - line_start <= WINDOW:
+            # A damaged chunk line may end the body before a read comes near the end of the record.
+            self._body.check_end(self._stop)

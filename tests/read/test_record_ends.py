@@ -95,6 +95,15 @@ def test_a_member_that_is_cut_off_after_its_record_is_a_problem() -> None:
         assert record.problem.startswith("the record is cut off")
 
 
+def test_a_chunked_body_that_ends_early_in_a_damaged_member_is_an_error() -> None:
+    body = b"%x\r\n%b\r\n0\r\n\r\n" % (500_000, text(500_000))
+    block = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + body + text(60_000)
+    header = warc_header(len(block), kind="response").replace(b"text/plain", b"application/http")
+    member = with_wrong_checksum(gzip.compress(header + block + CRLF2, 1))
+    with seekwarc.open(member) as archive, pytest.raises(ChecksumError):
+        archive.record_at(0).payload.read()
+
+
 def test_an_iteration_goes_on_after_a_record_that_was_read() -> None:
     blocks = [text(size, seed=size) for size in (100, 300_000, 200, 90_000)]
     members = [gzip.compress(warc_header(len(it)) + it + CRLF2) for it in blocks]
