@@ -54,6 +54,8 @@ PORTS_TRIED: Final = 20
 BACKLOG: Final = 512
 SEND_BUFFER: Final = 128 << 10
 """Bytes that the system buffers for a browser on this computer; its own default is megabytes."""
+FOUND_BY_BROWSERS: Final = ("127.0.0.1", "::1")
+"""Where browsers look for names that end in `.localhost`."""
 EVERY_ADDRESS: Final = ("0.0.0.0", "::")  # noqa: S104
 
 
@@ -107,7 +109,8 @@ def run(options: argparse.Namespace) -> int:
     missing = [name for name in ("starlette", "uvicorn") if importlib.util.find_spec(name) is None]
     if missing:
         raise SeekWarcError(f"`seekwarc serve` needs {' and '.join(missing)}: pip install 'seekwarc[serve]'")
-    from seekwarc.serve.app import LOCAL_HOSTS, application
+    from seekwarc.serve.app import application
+    from seekwarc.serve.hosts import LOCAL_HOSTS
     from seekwarc.serve.library import Library
     from seekwarc.serve.replay import REPLAY_HOST, ReplayPorts, replay_application
     from seekwarc.serve.replay_worker import read_worker
@@ -141,16 +144,17 @@ def run(options: argparse.Namespace) -> int:
         if worker is not None:
             _check_is_secure(options, listeners[0])
             listeners.append(opened.enter_context(_listen(options, port + 1)))
-            replay = ReplayPorts(port, listeners[1].getsockname()[1])
+            own = (REPLAY_HOST, *map(str.lower, options.name))
+            replay = ReplayPorts(port, listeners[1].getsockname()[1], own)
             hosts.append(REPLAY_HOST)
         search = TextSearch(library, indexes[0]) if indexes else None
         app: ASGIApp = application(
             library, hosts=hosts, replay=replay, wacz_origins=options.wacz, search=search
         )
         if worker is not None and replay is not None:
-            frame = replay_application(library, worker, replay, hosts=hosts)
+            frame = replay_application(library, worker, replay)
             app = by_port({replay.bar: app, replay.frame: frame})
-        server = Server(app, *listeners)
+        server = Server(app, *listeners, replayed=replay.hosts if replay is not None else ())
         library.start_reading()
         _announce(options, library, listeners[0], replay.address if replay is not None else None)
         server.run()
@@ -158,10 +162,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check_is_secure(options: argparse.Namespace, listener: socket.socket) -> None:
-    if not options.name and not ipaddress.ip_address(listener.getsockname()[0]).is_loopback:
+    if not options.name and listener.getsockname()[0] not in FOUND_BY_BROWSERS:
         raise SeekWarcError(
-            f"--replay at {options.host}: browsers run service workers only on this computer, or by https; "
-            "leave out --host, or put a proxy with https before it and give the proxy's names with --name"
+            f"--replay at {options.host}: browsers run service workers only on this computer (at 127.0.0.1 "
+            "or ::1), or by https; leave out --host, or put a proxy with https before it and give the names "
+            "of the proxy with --name"
         )
 
 

@@ -8,12 +8,12 @@ from typing import Final
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.routing import Mount, Route
 
 from seekwarc.serve.api import api_routes
 from seekwarc.serve.error_handlers import HANDLERS
 from seekwarc.serve.headers import SAFE
+from seekwarc.serve.hosts import LOCAL_HOSTS, KnownHosts
 from seekwarc.serve.library import Library
 from seekwarc.serve.payload import capture_routes, with_origins
 from seekwarc.serve.replay import ReplayPorts, bar_routes
@@ -21,10 +21,7 @@ from seekwarc.serve.static import static
 from seekwarc.serve.text_search import TextSearch
 from seekwarc.serve.virtual_wacz import wacz_route
 
-__all__ = ["LOCAL_HOSTS", "application"]
-
-LOCAL_HOSTS: Final = ("127.0.0.1", "localhost", "::1", "[::1]")
-"""Host names that a browser on this computer may use for this server."""
+__all__ = ["application"]
 
 PAGE_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "
@@ -43,11 +40,10 @@ def application(
 ) -> Starlette:
     """Make the ASGI application for a library, which the caller closes.
 
-    A request for a name that is not in `hosts` is refused ("*" allows all): a page elsewhere could point its
-    own name at this server to read the answers (DNS rebinding). With `replay`, this has the page whose frame
-    shows archived pages; the application for the other port is `replay_application`. With `wacz_origins`,
-    each archive is also a WACZ, which pages of these origins may read ("*" for all). With `search`, their
-    texts can be searched.
+    A request for a name that is not in `hosts` is refused ("*" allows all): see `hosts.py`. With `replay`,
+    this has the page whose frame shows archived pages; the application for the other port is
+    `replay_application`. With `wacz_origins`, each archive is also a WACZ, which pages of these origins may
+    read ("*" for all). With `search`, their texts can be searched.
     """
     routes = [
         Mount("/api", routes=api_routes(library, replay.address if replay is not None else None, search)),
@@ -64,5 +60,5 @@ def application(
             routes.append(Route(f"/{file.name}", page))
             if file.name == "index.html":
                 routes.append(Route("/", page))
-    middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)]
+    middleware = [Middleware(KnownHosts, allowed_hosts=list(hosts), www_redirect=False)]
     return Starlette(routes=routes, middleware=middleware, exception_handlers=HANDLERS)

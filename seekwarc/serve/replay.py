@@ -31,6 +31,7 @@ from seekwarc.format.cdxj import timestamp_of
 from seekwarc.serve.error_answers import json_bytes
 from seekwarc.serve.error_handlers import HANDLERS
 from seekwarc.serve.headers import SAFE
+from seekwarc.serve.hosts import LOCAL_HOSTS
 from seekwarc.serve.library import Library
 from seekwarc.serve.replay_fields import KEPT, RAW_POLICY, REPLAY_POLICY
 from seekwarc.serve.replay_lookup import Captures
@@ -81,11 +82,18 @@ class ReplayPorts:
     """Port of the page with the bar, and of the page of records."""
     frame: int
     """Port of the origin on which archived pages run."""
+    hosts: Sequence[str] = (REPLAY_HOST,)
+    """The names at which archived pages run: none that other programs have cookies for."""
 
     @property
     def address(self) -> str:
         """The address of the bar, to which `web/DATE/URI` may be appended."""
         return f"http://{REPLAY_HOST}:{self.bar}/"
+
+    def frame_origin(self, request: Request) -> str:
+        """Return the origin of the frame, for a request to the port of the bar."""
+        own = request.url.hostname in self.hosts
+        return _origin(request, self.frame) if own else f"http://{REPLAY_HOST}:{self.frame}"
 
 
 def bar_routes(library: Library, ports: ReplayPorts) -> list[Route]:
@@ -96,22 +104,20 @@ def bar_routes(library: Library, ports: ReplayPorts) -> list[Route]:
     ]
     for name, content in _files("replay."):
         if name == "replay.html":
-            routes.append(Route("/web/{rest:path}", _page(content, BAR_POLICY, ports.frame)))
+            page = _page(content, BAR_POLICY, ports.frame)
+            routes.append(Route("/web/{rest:path}", _at_own_name(page, ports)))
         else:
             routes.append(Route(f"/{name}", static(content, name, dict(SAFE))))
     return routes
 
 
-def replay_application(
-    library: Library, worker: bytes, ports: ReplayPorts, *, hosts: Sequence[str] = (REPLAY_HOST,)
-) -> Starlette:
+def replay_application(library: Library, worker: bytes, ports: ReplayPorts) -> Starlette:
     """Make the ASGI application on whose origin archived pages run.
 
     Args:
         library: The files, which the caller closes.
         worker: The script of wabac.js.
-        ports: The ports of both origins.
-        hosts: The names that requests may have for this server.
+        ports: The ports of both origins, and the names that requests may have.
     """
     fields = {**dict(SAFE), "content-security-policy": WORKER_POLICY, "service-worker-allowed": "/"}
     message = json.dumps(CONFIGURATION)
@@ -120,10 +126,7 @@ def replay_application(
     start = pages["replay-start.html"].replace(b"$CONFIGURATION", html.escape(message).encode())
 
     def bar(request: Request) -> Response:
-        place = quote(asked_uri(request.scope, ""), safe=KEPT)
-        return Response(
-            status_code=302, headers={**dict(SAFE), "location": _origin(request, ports.bar) + place}
-        )
+        return _redirected(request, _origin(request, ports.bar))
 
     routes = [
         Route("/", _page(start, START_POLICY, ports.bar)),
@@ -134,7 +137,7 @@ def replay_application(
         # Where an archived page goes that is opened in a window of its own.
         Route("/web/{rest:path}", bar),
     ]
-    middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)]
+    middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=list(ports.hosts), www_redirect=False)]
     return Starlette(routes=routes, middleware=middleware, exception_handlers=HANDLERS)
 
 
@@ -147,6 +150,26 @@ def _files(prefix: str) -> Iterator[tuple[str, bytes]]:
 def _origin(request: Request, port: int) -> str:
     """Return the origin of the same name at another port."""
     return f"{request.url.scheme}://{request.url.hostname}:{port}"
+
+
+def _redirected(request: Request, origin: str) -> Response:
+    """Return a redirect to the same path and query of another origin."""
+    place = quote(asked_uri(request.scope, ""), safe=KEPT)
+    return Response(status_code=302, headers={**dict(SAFE), "location": origin + place})
+
+
+def _at_own_name(page: Callable[[Request], Response], ports: ReplayPorts) -> Callable[[Request], Response]:
+    """Show a page only at names of the replay: at others, archived scripts would read cookies of others."""
+
+    def endpoint(request: Request) -> Response:
+        host = request.url.hostname
+        if host in ports.hosts:
+            return page(request)
+        if host in LOCAL_HOSTS:
+            return _redirected(request, f"http://{REPLAY_HOST}:{ports.bar}")
+        raise HTTPException(404, f"archived pages are shown at {' and '.join(ports.hosts)}, not at {host}")
+
+    return endpoint
 
 
 def _page(content: bytes, policy: str, port: int) -> Callable[[Request], Response]:
@@ -181,7 +204,7 @@ def _time_map(captures: Captures, ports: ReplayPorts) -> Callable[[Request], Res
         """List the captures of a URI (RFC 7089, section 5, in the format of RFC 6690)."""
         uri = asked_uri(request.scope, "/timemap/link/")
         shown = quote(uri, safe=KEPT)
-        base, frame = _origin(request, ports.bar), _origin(request, ports.frame)
+        base, frame = _origin(request, ports.bar), ports.frame_origin(request)
         links = [
             f'<{shown}>; rel="original"',
             f'<{base}/timemap/link/{shown}>; rel="self"; type="application/link-format"',

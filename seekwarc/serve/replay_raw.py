@@ -22,7 +22,7 @@ from seekwarc.format.post import MAX_BODY_SIZE, body_query
 from seekwarc.format.values import MediaType
 from seekwarc.read.extent import Extent
 from seekwarc.serve.error_answers import status_of
-from seekwarc.serve.headers import clean, payload_type
+from seekwarc.serve.headers import SAFE, clean, payload_type
 from seekwarc.serve.payload import THREADS, begin_found
 from seekwarc.serve.ranges import capped, joined, parse_http_date
 from seekwarc.serve.replay_fields import KEPT, RAW_POLICY, archived_fields
@@ -204,6 +204,7 @@ def _message(error: SeekWarcError | HTTPException, asked: Asked) -> Response:
     more = "<meta http-equiv=refresh content=3>" if status == HTTPStatus.SERVICE_UNAVAILABLE else ""
     seconds = asked.date.nanoseconds // 10**9 if asked.date is not None else None
     fields = {
+        **dict(SAFE),
         **dict(FIELDS),
         "cache-control": "no-store",
         "memento-datetime": formatdate(seconds, usegmt=True),

@@ -6,13 +6,15 @@ import importlib.util
 import logging
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from functools import partial
 from typing import Any, Final
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from seekwarc.compiling import override
+from seekwarc.serve.protocol import MAX_HEAD, GuardedHttp, LimitedH11
 
 __all__ = ["Server", "by_port"]
 
@@ -40,25 +42,33 @@ def _was_not_told(record: logging.LogRecord) -> bool:
     return record.msg != BROKEN_OFF
 
 
-def _http_protocol() -> Any:  # noqa: ANN401
-    if importlib.util.find_spec("httptools") is None:
-        return "h11"
-    from seekwarc.serve.protocol import LimitedHttp
+def _http_protocol() -> str:
+    return "h11" if importlib.util.find_spec("httptools") is None else "httptools"
 
-    return LimitedHttp
+
+def _guarded(parser: str) -> type[GuardedHttp]:
+    if parser == "h11":
+        return LimitedH11
+    from seekwarc.serve.protocol_httptools import LimitedHttpTools
+
+    return LimitedHttpTools
 
 
 class Server(uvicorn.Server):
     """Serves one application on listening sockets.
 
     A paused player may keep its answer open for hours. When the server stops, it does not wait for that:
-    connections are closed, and reads for them end as they do when a client disconnects.
+    connections are closed, and reads for them end as they do when a client disconnects. Every answer has a
+    policy: see `protocol.py`, which also says what `replayed` is for.
     """
 
-    def __init__(self, app: ASGIApp, *listeners: socket.socket) -> None:
+    def __init__(self, app: ASGIApp, *listeners: socket.socket, replayed: Collection[str] = ()) -> None:
+        protocol: Any = partial(_guarded(_http_protocol()), replayed=replayed)
         config = uvicorn.Config(
             app,
-            http=_http_protocol(),
+            http=protocol,
+            # Its own limit, which it looks at first, would say less.
+            h11_max_incomplete_event_size=16 * MAX_HEAD,
             ws="none",
             log_level="error",
             access_log=False,
@@ -70,10 +80,6 @@ class Server(uvicorn.Server):
         self._idle: dict[object, tuple[object, float]] = {}
         """Connections without an answer in progress: the last request, and when the idle time began."""
         self._listeners = [*listeners]
-        # Head and body of a short answer are two writes. The second would wait until the client acknowledges
-        # the first, which it delays by 40 ms. asyncio sets this only on sockets that state their protocol.
-        for listener in listeners:
-            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         logging.getLogger("uvicorn.error").addFilter(_was_not_told)
 
     @override

@@ -108,8 +108,9 @@ async def ask(
 class Client:
     """Asks one application, from a thread without an event loop."""
 
-    def __init__(self, app: Any, portal: BlockingPortal) -> None:
+    def __init__(self, app: Any, portal: BlockingPortal, *, host: str = ORIGIN) -> None:
         self.app = app
+        self._host = {"host": host}
         self._portal = portal
 
     def ask(
@@ -121,7 +122,8 @@ class Client:
         body: bytes = b"",
         **query: object,
     ) -> Answer:
-        return self._portal.call(partial(ask, self.app, method, path, query, headers, body=body))
+        fields = {**self._host, **(headers or {})}
+        return self._portal.call(partial(ask, self.app, method, path, query, fields, body=body))
 
     def get(self, path: str, *, headers: Mapping[str, str] | None = None, **query: object) -> Answer:
         return self.ask("GET", path, headers=headers, **query)

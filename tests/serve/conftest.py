@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from anyio.from_thread import start_blocking_portal
@@ -119,6 +120,7 @@ class Running:
 
     port: int
     loop: asyncio.AbstractEventLoop
+    connections: set[Any]
 
     @property
     def tasks(self) -> int:
@@ -126,17 +128,17 @@ class Running:
 
 
 @contextmanager
-def running(app) -> Iterator[Running]:
+def running(app, listener: socket.socket | None = None, **options: object) -> Iterator[Running]:
     """Run an application at a port of its own."""
-    listener = socket.create_server(("127.0.0.1", 0), backlog=512)
-    server = Server(app, listener)
+    listener = listener or socket.create_server(("127.0.0.1", 0), backlog=512)
+    server = Server(app, listener, **options)
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_until_complete, args=(server.serve([listener]),))
     thread.start()
     try:
         while not server.started:
             time.sleep(0.01)
-        yield Running(listener.getsockname()[1], loop)
+        yield Running(listener.getsockname()[1], loop, server.server_state.connections)
     finally:
         server.should_exit = True
         thread.join()

@@ -11,14 +11,15 @@ import pytest
 
 import seekwarc
 from seekwarc.serve.app import application
+from seekwarc.serve.hosts import LOCAL_HOSTS
 from seekwarc.serve.library import Library
 from seekwarc.serve.replay import ReplayPorts, replay_application
 from tests.serve.asgi import Client
 from tests.support.writing import response
 
-PORTS = ReplayPorts(8090, 8091)
 HOST = "replay.localhost"
-HOSTS = (HOST, "127.0.0.1")
+PORTS = ReplayPorts(8090, 8091)
+HOSTS = (HOST, *LOCAL_HOSTS)
 
 
 @pytest.fixture
@@ -34,12 +35,12 @@ def library(tmp_path) -> Iterator[Library]:
 
 @pytest.fixture
 def bar(library, portal) -> Client:
-    return Client(application(library, hosts=HOSTS, replay=PORTS), portal)
+    return Client(application(library, hosts=HOSTS, replay=PORTS), portal, host=f"{HOST}:8090")
 
 
 @pytest.fixture
 def client(library, portal) -> Client:
-    return Client(replay_application(library, b"the worker", PORTS, hosts=HOSTS), portal)
+    return Client(replay_application(library, b"the worker", PORTS), portal, host=f"{HOST}:8091")
 
 
 def policy_of(client: Client, path: str) -> dict[str, str]:
@@ -59,7 +60,7 @@ def test_the_frame_of_the_bar_shows_the_other_origin_alone(bar, path) -> None:
     assert policy["frame-src"] == f"http://{HOST}:8091"
     assert (policy["default-src"], policy["frame-ancestors"], policy["base-uri"]) == ("'none'",) * 3
     page = bar.get(path).body.decode()
-    assert '<meta name="origin" content="http://127.0.0.1:8091">' in page
+    assert '<meta name="origin" content="http://replay.localhost:8091">' in page
     sandbox = re.search(r'<iframe sandbox="([^"]*)"', page)[1]
     assert "popups" not in sandbox
     assert "top-navigation" not in sandbox
@@ -130,6 +131,29 @@ def test_another_name_for_this_server_is_refused(client, bar, host) -> None:
         assert client.get(path, headers={"host": host}).status == 400
         assert bar.get(path, headers={"host": host}).status == 400
     assert client.get("/", headers={"host": "replay.localhost:8091"}).status == 200
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "LOCALHOST"])
+def test_pages_run_at_no_name_that_other_programs_share(client, bar, host) -> None:
+    for path in ("/", "/sw.js", "/wabac.js", "/raw/2026id_/http://example.org/a", "/web/2026/http://e.org/"):
+        assert client.get(path, headers={"host": f"{host}:8091"}).status == 400
+    for path in ("/web/", "/web/2026/http://example.org/a%20b?c=d&e"):
+        answer = bar.get(path, headers={"host": f"{host}:8090"})
+        assert (answer.status, answer.headers["location"]) == (302, f"http://{HOST}:8090{path}")
+    listed = bar.get("/timemap/link/http://example.org/a", headers={"host": f"{host}:8090"}).body.decode()
+    assert f'<http://{HOST}:8091/raw/id_/http://example.org/a>; rel="timegate"' in listed
+
+
+def test_pages_run_at_names_of_a_proxy(library, portal) -> None:
+    ports = ReplayPorts(443, 8443, (HOST, "pages.example"))
+    hosts = [*HOSTS, "192.168.1.5", "pages.example"]
+    bar = Client(application(library, hosts=hosts, replay=ports), portal, host="pages.example")
+    assert '<meta name="origin" content="http://pages.example:8443">' in bar.get("/web/").body.decode()
+    frame = Client(replay_application(library, b"the worker", ports), portal, host="pages.example:8443")
+    assert frame.get("/").status == 200
+    refused = bar.get("/web/", headers={"host": "192.168.1.5"})
+    assert refused.status == 404
+    assert "replay.localhost and pages.example" in refused.json["error"]["message"]
 
 
 def test_without_replay_there_is_no_bar(library, portal) -> None:

@@ -10,7 +10,6 @@ import zstandard
 
 import seekwarc
 from seekwarc.serve import payload as payload_module
-from seekwarc.serve.app import LOCAL_HOSTS
 from seekwarc.serve.library import Library
 from seekwarc.serve.replay import ReplayPorts, replay_application
 from seekwarc.serve.replay_raw import MAX_OPEN_RANGE
@@ -96,7 +95,7 @@ def library(made):
 
 @pytest.fixture
 def client(library, portal) -> Client:
-    return Client(replay_application(library, b"worker", PORTS, hosts=LOCAL_HOSTS), portal)
+    return Client(replay_application(library, b"worker", PORTS), portal, host="replay.localhost:8091")
 
 
 def raw(
@@ -195,7 +194,7 @@ def test_of_a_slow_source_what_follows_is_read_before_it_is_asked_for(made, port
     source.read = lambda start, stop: asked.append(start) or read(start, stop)
     with Library([source]) as library:
         library.read()
-        client = Client(replay_application(library, b"worker", PORTS, hosts=LOCAL_HOSTS), portal)
+        client = Client(replay_application(library, b"worker", PORTS), portal, host="replay.localhost:8091")
         assert raw(client, "/film.mp4", range="bytes=0-9").status == 206
         asked.clear()
         for start in range(0, len(FILM), MAX_OPEN_RANGE):
@@ -282,7 +281,7 @@ def test_damage_is_a_message_in_the_frame(made, tmp_path, portal) -> None:
     path.write_bytes(data)
     with Library([path]) as library:
         library.read()
-        client = Client(replay_application(library, b"worker", PORTS, hosts=LOCAL_HOSTS), portal)
+        client = Client(replay_application(library, b"worker", PORTS), portal, host="replay.localhost:8091")
         answer = raw(client, "/film.mp4", range="bytes=1000-1009")
         assert (answer.status, answer.headers["x-redirect-status"]) == (200, "502")
         assert b"This capture cannot be shown" in answer.body
@@ -293,7 +292,7 @@ def test_files_that_are_being_scanned_are_waited_for(made, portal, monkeypatch) 
     monkeypatch.setattr(payload_module, "PATIENCE", 0.1)
     monkeypatch.setattr(payload_module, "PAUSE", 0.01)
     with Library([made]) as library:
-        client = Client(replay_application(library, b"worker", PORTS, hosts=LOCAL_HOSTS), portal)
+        client = Client(replay_application(library, b"worker", PORTS), portal, host="replay.localhost:8091")
         answer = raw(client, "/")
         assert (answer.status, answer.headers["x-redirect-status"]) == (200, "503")
         library.read()

@@ -1,0 +1,37 @@
+"""Names by which the server may be asked, and requests that have none."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from seekwarc.serve import server as server_module
+from seekwarc.serve.app import application
+from seekwarc.serve.replay import ReplayPorts, replay_application
+from tests.serve.conftest import running
+
+
+def status(port: int, request: bytes) -> int:
+    with socket.create_connection(("127.0.0.1", port), 10) as client:
+        client.sendall(request)
+        return int(client.recv(4096).split(b" ", 2)[1])
+
+
+@pytest.mark.parametrize("parser", ["httptools", "h11"])
+def test_http_1_0_needs_no_host_but_on_the_port_of_the_frame(library, monkeypatch, parser) -> None:
+    monkeypatch.setattr(server_module, "_http_protocol", lambda: parser)
+    frame = replay_application(library, b"the worker", ReplayPorts(8090, 8091))
+    with running(application(library)) as main, running(frame) as other:
+        for version, host, expected in (
+            (b"1.0", b"", (200, 400)),
+            (b"1.0", b"Host: 127.0.0.1\r\n", (200, 400)),
+            (b"1.0", b"Host: replay.localhost\r\n", (400, 200)),
+            (b"1.0", b"Host: evil.example\r\n", (400, 400)),
+            (b"1.0", b"Host:\r\n", (400, 400)),
+            (b"1.1", b"", (400, 400)),
+            (b"1.1", b"Host: [::1]:8090\r\n", (200, 400)),
+            (b"1.1", b"Host: evil.example\r\n", (400, 400)),
+        ):
+            request = b"GET / HTTP/%s\r\n%s\r\n" % (version, host)
+            assert (status(main.port, request), status(other.port, request)) == expected, request
