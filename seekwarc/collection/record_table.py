@@ -3,7 +3,7 @@
 It takes disk space and not memory, so it may have millions of rows. A private table is a database that only
 this object sees, which SQLite keeps in memory while it is small. A shared one is a file with several
 connections: one thread adds rows, each of which is found as soon as it was added, and a request for a few
-rows does not wait for a search of all of them.
+rows does not wait for a search of all of them. Where the system allows, its file has no name.
 """
 
 from __future__ import annotations
@@ -169,6 +169,10 @@ class RecordTable:
             )
             if shared:
                 self._writer.script("CREATE INDEX by_offset ON records (offset)")
+                # Once all have opened each file of it, no name is needed, and what is killed leaves none.
+                for connection in connections:
+                    connection.rows("SELECT max(n) FROM concurrent", ())
+                folder.cleanup()
             for name, function in (keys or {}).items():
                 for connection in connections:
                     connection.define(name, partial(_key, function))

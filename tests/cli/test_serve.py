@@ -120,8 +120,18 @@ def test_ctrl_c_ends_work_that_takes_long(serve, tmp_path) -> None:
 def test_however_it_is_ended_no_file_of_it_stays(serve, crawl, tmp_path, monkeypatch, number) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     process, _, _ = serve("--port", 0, crawl.zst)
-    assert os.listdir(tmp_path)
     assert stop(process, number)[0] == (0 if number == signal.SIGINT else 128 + signal.SIGTERM)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files in use are not deleted on other systems")
+def test_no_file_of_it_stays_if_it_is_killed(serve, crawl, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    process, address, _ = serve("--port", 0, crawl.zst)
+    while not json.loads(fetch(address + "api/summary"))["complete"]:
+        pass
+    process.kill()
+    process.communicate(timeout=20)
     assert os.listdir(tmp_path) == []
 
 
