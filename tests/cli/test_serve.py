@@ -85,6 +85,36 @@ def test_a_player_that_is_paused_does_not_keep_it(serve, crawl) -> None:
         assert time.monotonic() - started < 3
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_no_client_keeps_it_whatever_it_is_in(serve, crawl, number) -> None:
+    process, address, port = serve("--port", 0, crawl.zst)
+    while not json.loads(fetch(address + "api/summary"))["complete"]:
+        pass
+    row = json.loads(fetch(address + "api/records?q=film&type=response"))["records"][0]
+    host = b"Host: 127.0.0.1\r\n"
+    film = f"GET /api/records/{row['id']}/payload HTTP/1.1\r\n".encode() + host + b"\r\n"
+    sent = [
+        b"",
+        b"GET / HT",
+        b"GET /" + b"x" * 100_000,
+        b"\x16\x03\x01\x00",
+        film,
+        film * 500,
+        b"POST /x HTTP/1.1\r\n" + host + b"Content-Length: 1000000\r\n\r\nabc",
+        b"POST /x HTTP/1.1\r\n" + host + b"Transfer-Encoding: chunked\r\n\r\n5\r\nab",
+        b"GET /x HTTP/1.1\r\n" + host + b"Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
+    ]
+    clients = []
+    for request in sent:
+        clients.append(socket.create_connection(("127.0.0.1", port), 10))
+        clients[-1].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        clients[-1].sendall(request)
+    assert clients[4].recv(12) == clients[5].recv(12) == b"HTTP/1.1 200"
+    assert stop(process, number)[0] == (0 if number == signal.SIGINT else 128 + number)
+    for client in clients:
+        client.close()
+
+
 @pytest.mark.slow
 def test_ctrl_c_ends_work_that_takes_long(serve, tmp_path) -> None:
     body = b"01\r\nx\r\n" * 6_000_000 + b"0\r\n\r\n"

@@ -251,6 +251,7 @@ function shown(address, date, title) {
   const own = `/web/${date}/${address}`;
   if (!URL.canParse(address) || !new URL(own, location.origin).pathname.startsWith("/web/")) return;
   busy(false);
+  $("claim").hidden = false;
   document.title = String(title || address);
   history.replaceState(null, "", own);
   told(address, date);
