@@ -3,23 +3,52 @@
 Source: RFC 9112, section 7.1. WARC 1.1, clause 6.3.2, defines the payload of an HTTP response as its
 entity-body, that is, the body before it was chunked.
 
-Real bodies break the rules. As in browsers, the data before the damage counts and the rest is dropped. A body
-that does not even begin with a chunk size is not chunked, whatever its head says: many crawlers decode the
-body and store the original head.
+Real bodies break the rules. As in browsers, the data before the damage counts and the rest is dropped. And
+many crawlers undo the coding and store the original head, so whether a body is chunked takes evidence:
+
+- A first line that is not a chunk size: the body is as it is stored.
+- A first chunk whose line ends with CRLF, and that is followed by the line of another: the body is chunked.
+  Its digest cannot say otherwise, for Wget and warcio compute that with the chunk sizes in it. Only if a body
+  of up to `MAX_SCANNED` bytes breaks off later, and its digest is that of all bytes, it is as it is stored.
+- Anything else is in doubt: `2024` may be a chunk size, or the first line of a text. In a body of up to
+  `MAX_WEIGHED` bytes the stated payload digest decides, if it fits one of the two. Without one, the body is
+  chunked if a second line follows the first chunk, or the body ends where the chunk does, or where the record
+  says that it was truncated; and as it is stored otherwise, so that nothing is lost.
+
+Worst case: `MAX_WEIGHED` bytes are read before the first one is given. A first chunk that is longer is
+believed if its line ends with CRLF, as every server ends it.
 """
 
 from __future__ import annotations
 
 import re
+from enum import Enum
 from functools import cache
 from typing import Final
 
 from seekwarc.compiling import Buffer
+from seekwarc.format.words import counted
 
-__all__ = ["MAX_CHUNK_LINE", "ChunkedBody", "parse_chunk_line", "skip_chunks", "take_chunks"]
+__all__ = [
+    "MAX_CHUNK_LINE",
+    "MAX_TRAILER",
+    "ChunkedBody",
+    "Evidence",
+    "breaks_off",
+    "judge",
+    "parse_chunk_line",
+    "problem_after",
+    "skip_chunks",
+    "take_chunks",
+]
 
 MAX_CHUNK_LINE: Final = 4 << 10
 """Limit of a line with a chunk's size and extensions; a longer one is damage."""
+MAX_TRAILER: Final = 64 << 10
+"""Limit of the trailer fields after the last chunk."""
+MAX_SCANNED: Final = 64 << 10
+MAX_WEIGHED: Final = 1 << 20
+UNKNOWN_SIZE: Final = 1 << 62
 
 _FIRST_LINE = re.compile(rb"[ \t]*+(?=[0-9A-Fa-f])0*+([0-9A-Fa-f]{0,15}+)[ \t]*+(?:;[^\r\n]*+)?\r?\n")
 # A chunk's data are followed by a line break, then by the next line.
@@ -34,6 +63,96 @@ def parse_chunk_line(data: Buffer, position: int, *, first: bool) -> tuple[int, 
     """
     line = (_FIRST_LINE if first else _NEXT_LINE).match(data, position, position + MAX_CHUNK_LINE)
     return (int(line[1] or b"0", 16), line.end()) if line else None
+
+
+_CUT_LINE = re.compile(rb"(?:\r?|\r?\n[ \t]*+[0-9A-Fa-f]*+[ \t]*+(?:;[^\r\n]*+)?\r?)")
+"""What may follow the data of a chunk in a body that ends before the next chunk begins."""
+_TRAILER = re.compile(rb"(?:[!#-'*+.0-9A-Z^-z|~-]++[ \t]*+:[^\r\n]*+\r?\n)*+(?:\r?\n?)")
+"""Trailer fields and a blank line, which some servers leave out."""
+
+
+class Evidence(Enum):
+    """What the beginning of a body says of its being chunked; see above."""
+
+    NONE = "does not begin with a chunk size"
+    AGAINST = "begins with a number that is not the size of a chunk"
+    CUT = "may be part of one chunk"
+    FOR = "is chunked as it seems"
+    SURE = "is chunked"
+
+    def takes_digest(self, size: int, *, breaks_off: bool, truncated: bool) -> bool:
+        """Return whether the payload digest of a body of that size can overrule this."""
+        if self is Evidence.SURE:
+            return breaks_off and size <= MAX_SCANNED
+        if self is Evidence.FOR and truncated:
+            return False
+        return self is not Evidence.NONE and size <= MAX_WEIGHED
+
+    def is_chunked(self, *, truncated: bool) -> bool:
+        """Return whether a body is chunked if its digest does not tell."""
+        return self in (Evidence.SURE, Evidence.FOR) or (self is Evidence.CUT and truncated)
+
+
+def judge(beginning: Buffer, size: int | None) -> Evidence | int:
+    """Judge a body by its beginning.
+
+    Args:
+        beginning: The first bytes of the body.
+        size: How many bytes the body has; None if that is not known yet.
+
+    Returns:
+        The evidence; or how many bytes of the body it takes, more than `beginning` has.
+    """
+    end = UNKNOWN_SIZE if size is None else size
+    line = parse_chunk_line(beginning, 0, first=True)
+    if line is None:
+        wanted = min(end, MAX_CHUNK_LINE)
+        return wanted if len(beginning) < wanted else Evidence.NONE
+    data_size, begin = line
+    # Servers end lines with CRLF, and texts with LF as a rule.
+    is_strict = beginning[begin - 2 : begin] == b"\r\n"
+    if not data_size:
+        return _judge_last(beginning, begin, end) if is_strict else Evidence.AGAINST
+    stop = begin + data_size
+    if stop > end or data_size > MAX_WEIGHED:
+        believed = UNKNOWN_SIZE if size is None else Evidence.CUT if stop > end else Evidence.SURE
+        return believed if is_strict else Evidence.AGAINST
+    if parse_chunk_line(beginning, stop, first=False):
+        return Evidence.SURE if is_strict else Evidence.FOR
+    wanted = min(end, stop + MAX_CHUNK_LINE)
+    if len(beginning) < wanted:
+        return wanted
+    is_cut = is_strict and wanted == end and _CUT_LINE.fullmatch(beginning, stop, end) is not None
+    return Evidence.FOR if is_cut else Evidence.AGAINST
+
+
+def _judge_last(beginning: Buffer, begin: int, end: int) -> Evidence | int:
+    """Judge a body whose first chunk is the last one."""
+    wanted = min(end, begin + MAX_TRAILER)
+    if len(beginning) < wanted:
+        return wanted
+    rest = bytes(beginning[begin:wanted])
+    if wanted == end and rest in (b"", b"\r"):
+        return Evidence.CUT
+    return Evidence.SURE if wanted == end and _TRAILER.fullmatch(rest) else Evidence.AGAINST
+
+
+def breaks_off(body: Buffer) -> bool:
+    """Return whether something else than a chunk follows the first chunks of a body, before its end."""
+    line = parse_chunk_line(body, 0, first=True)
+    if line is None or not line[0]:
+        return line is None
+    _, _, position = skip_chunks(body, line[0] + line[1], UNKNOWN_SIZE)
+    if position > len(body) or parse_chunk_line(body, position, first=False):
+        return False
+    return _CUT_LINE.fullmatch(body, position) is None
+
+
+def problem_after(rest: Buffer, size: int) -> str | None:
+    """Say what is wrong with the `size` bytes after the last chunk, of which `rest` is the beginning."""
+    if size <= MAX_TRAILER and _TRAILER.fullmatch(rest):
+        return None
+    return f"{counted(size, 'byte')} {'follows' if size == 1 else 'follow'} the last chunk"
 
 
 _RUN: Final = 32
@@ -112,12 +231,15 @@ def take_chunks(data: bytes, position: int, limit: int) -> tuple[bytes, int, int
 
 
 class ChunkedBody:
-    """Separates the data of a chunked body from its sizes; a `plain` one is not chunked at all."""
+    """Separates the data of a chunked body from its sizes."""
 
     def __init__(self) -> None:
         self.complete = False
-        self.plain = False
-        self._broken = False
+        """Whether the last chunk came."""
+        self.broken = False
+        """Whether something else came where a chunk should begin."""
+        self.rest = b""
+        """What followed the last chunk, up to a byte more than `MAX_TRAILER`."""
         self._first = True
         self._held = b""
         """The beginning of a line between two chunks, until the rest of the line is fed."""
@@ -128,10 +250,7 @@ class ChunkedBody:
         """Feed the next bytes of the body and return the parts of them that are data."""
         view = memoryview(data)
         found: list[memoryview] = []
-        while view and not self.complete and not self._broken:
-            if self.plain:
-                found.append(view)
-                break
+        while view and not self.complete and not self.broken:
             if self._left:
                 found.append(view[: self._left])
                 self._left -= len(found[-1])
@@ -140,7 +259,9 @@ class ChunkedBody:
                 # The whole line is in this piece, as it nearly always is.
                 view = self._begin_chunk(line, view)
             else:
-                view = self._feed_line(view, found)
+                view = self._feed_line(view)
+        if self.complete and view:
+            self.rest += bytes(view[: MAX_TRAILER + 1 - len(self.rest)])
         return found
 
     def _begin_chunk(self, line: tuple[int, int], view: memoryview) -> memoryview:
@@ -150,15 +271,7 @@ class ChunkedBody:
         self._first = False
         return view[begin:]
 
-    def finish(self) -> list[memoryview]:
-        """Return data that was held back, when the body has ended."""
-        held, self._held = self._held, b""
-        if self._first and held and not self.plain:
-            self.plain = True
-            return [memoryview(held)]
-        return []
-
-    def _feed_line(self, view: memoryview, found: list[memoryview]) -> memoryview:
+    def _feed_line(self, view: memoryview) -> memoryview:
         held = self._held + bytes(view[: MAX_CHUNK_LINE + 1 - len(self._held)])
         # The first line ends with a line break; any other begins with one as well.
         over = held.count(b"\n", 0, MAX_CHUNK_LINE) > (not self._first) or len(held) > MAX_CHUNK_LINE
@@ -168,11 +281,7 @@ class ChunkedBody:
         line = parse_chunk_line(held, 0, first=self._first)
         if line is not None:
             view = self._begin_chunk((line[0], line[1] - len(self._held)), view)
-        elif self._first:
-            self.plain = True
-            if self._held:
-                found.append(memoryview(self._held))
         else:
-            self._broken = True
+            self.broken = True
         self._held = b""
         return view

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Final, Literal, Protocol, cast
@@ -18,7 +18,7 @@ from typing import Final, Literal, Protocol, cast
 from seekwarc.compiling import Buffer, mypyc_attr
 from seekwarc.errors import FormatError
 
-__all__ = ["Digest", "Hasher", "WrittenAlgorithm", "labelled", "usual_sha1"]
+__all__ = ["Digest", "Hasher", "WrittenAlgorithm", "is_digest_of", "labelled", "usual_sha1"]
 
 WrittenAlgorithm = Literal["sha1", "sha256"]
 """Algorithms that the writer can compute."""
@@ -59,6 +59,9 @@ class Hasher(Protocol):
 
     def digest(self) -> bytes:
         """Return the digest of all bytes so far."""
+
+    def copy(self) -> Hasher:
+        """Return another one that has seen the same bytes."""
 
 
 @mypyc_attr(native_class=False)
@@ -199,6 +202,20 @@ def usual_sha1(text: str) -> bytes | None:
         return _base32(text[5:])
     except ValueError:
         return None
+
+
+def is_digest_of(text: str, parts: Iterable[Buffer]) -> bool:
+    """Return whether a labelled digest, in any spelling, is known to be that of some bytes."""
+    try:
+        digest = Digest.parse(text)
+    except FormatError:
+        return False
+    hasher = digest.hasher()
+    if hasher is None:
+        return False
+    for part in parts:
+        hasher.update(part)
+    return hasher.digest() == digest.raw
 
 
 def labelled(algorithm: WrittenAlgorithm, raw: bytes) -> str:

@@ -36,6 +36,9 @@ MAX_OUTPUT: Final = 128 << 10
 """Bytes that a decoder is asked for at a time; brotli gives up to twice as many."""
 MAX_DOUBT: Final = 64 << 10
 """Bytes after which a body that has not failed is believed to be of its coding, output or not."""
+MAX_AHEAD: Final = 64 << 20
+"""Bytes that come out of a decoder and lead to none for the reader: a coding may hide a bomb in another, such
+as gigabytes of skippable zstd frames."""
 RAW_DEFLATE_DOUBT: Final = 256
 """Bytes of raw deflate that must decode before it is believed: nothing marks its beginning."""
 
@@ -52,10 +55,12 @@ class _Body:
     What goes wrong in getting them is raised where it is reached, not by looking, and then every time.
     """
 
-    def __init__(self, pieces: Iterator[bytes]) -> None:
+    def __init__(self, pieces: Iterator[bytes], max_window_size: int) -> None:
         self._pieces = pieces
         self._data, self._index = b"", 0
         self.failure: Exception | None = None
+        self.max_window_size = max_window_size
+        """Limit of the window of one zstd coding: all that lie over each other share `MAX_WINDOW_SIZE`."""
 
     def _pull(self) -> bool:
         try:
@@ -153,7 +158,7 @@ def _inflate(body: _Body, coding: str, wbits: int) -> Iterator[bytes]:
 def _from_zstd(body: _Body) -> Iterator[bytes]:
     if not _is_zstd(body):
         yield from body.rest()
-    decompressor = PLAIN.decompressor(max_window_size=MAX_WINDOW_SIZE)
+    decompressor = PLAIN.decompressor(max_window_size=body.max_window_size)
     while _is_zstd(body):
         if body.begins_with(_ZSTD_MAGIC):
             yield from _zstd_frame(body, LIBRARY.stream(decompressor))
@@ -168,8 +173,8 @@ def _is_zstd(body: _Body) -> bool:
 
 def _zstd_frame(body: _Body, decode: Callable[[bytes], bytes]) -> Iterator[bytes]:
     header = zstd.parse_frame_header(body.peek(zstd.MAX_FRAME_HEADER_SIZE))
-    if header.window_size > MAX_WINDOW_SIZE:
-        raise LimitError(f"a zstd window of {header.window_size} bytes: the limit is {MAX_WINDOW_SIZE}")
+    if header.window_size > body.max_window_size:
+        raise LimitError(f"a zstd window of {header.window_size} bytes: the limit is {body.max_window_size}")
     yield from _zstd_part(body, header.size, decode)
     last = False
     while not last:
@@ -242,13 +247,53 @@ _DECODERS: Final = {
     "br": _from_brotli,
     "zstd": _from_zstd,
 }
+_NOT_SUPPORTED: Final = frozenset(
+    [
+        "aes128gcm",
+        "bzip2",
+        "compress",
+        "dcb",
+        "dcz",
+        "exi",
+        "lzma",
+        "pack200-gzip",
+        "sdch",
+        "x-bzip2",
+        "x-compress",
+        "xz",
+    ]
+)
+"""Codings that are in use. Servers send any other word as well, such as UTF-8 or none: that is no coding."""
 KNOWN_CODINGS: Final = frozenset({*_DECODERS, "identity"})
 """Names of the content codings that are understood, in lower case."""
 
 
-def _checked(pieces: Iterator[bytes], body: _Body, *, truncated: bool) -> Iterator[bytes]:
+class _Budget:
+    """How much may come out of each decoder."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.given = 0
+        """Bytes that were given to the reader of the file."""
+
+    def check(self, count: int) -> None:
+        """Refuse to go on if a decoder that gave `count` bytes has more."""
+        if count >= self.limit:
+            raise LimitError(f"the content codings of the payload give more than {self.limit} bytes")
+        if count >= self.given + MAX_AHEAD:
+            raise LimitError(
+                f"{count} bytes come out of one content coding of the payload, and {self.given} of all: "
+                f"the limit is {MAX_AHEAD} more"
+            )
+
+
+def _checked(pieces: Iterator[bytes], body: _Body, budget: _Budget, *, truncated: bool) -> Iterator[bytes]:
+    count = 0
     try:
-        yield from filter(None, pieces)
+        for piece in filter(None, pieces):
+            budget.check(count)
+            count += len(piece)
+            yield piece
     except TruncatedError:
         if body.failure is None and not truncated:
             raise
@@ -262,23 +307,31 @@ class DecodedFile(io.RawIOBase):
     A payload that does not begin as its coding does is passed on unchanged, for crawlers decode bodies and
     keep the header; what follows the end of a coding is ignored. An error is raised after all that could be
     decoded before it, and then every time; an early end is not an error if the payload is known to be
-    `truncated`. `file` is closed with this one, and stays open if this one cannot be made.
+    `truncated`. A decoder that has more than `limit` bytes is an error after these; so is one within another
+    that has many more than were read. `file` is closed with this one, and stays open if this one cannot be
+    made.
     """
 
     mode = "rb"
 
-    def __init__(self, file: io.RawIOBase, codings: Sequence[str], *, truncated: bool = False) -> None:
+    def __init__(
+        self, file: io.RawIOBase, codings: Sequence[str], *, limit: int, truncated: bool = False
+    ) -> None:
         super().__init__()
         self.name = str(getattr(file, "name", ""))
         self._file: io.RawIOBase | None = None
         names = [name for coding in codings if (name := coding.strip().lower()) not in ("", "identity")]
         if len(names) > MAX_CODINGS:
             raise LimitError(f"the payload has {len(names)} content codings, the limit is {MAX_CODINGS}")
-        body = _Body(iter(partial(file.read, MAX_INPUT), b""))
+        window = MAX_WINDOW_SIZE // max(names.count("zstd"), 1)
+        self._budget = budget = _Budget(limit)
+        body = _Body(iter(partial(file.read, MAX_INPUT), b""), window)
         for name in reversed(names):
-            if name not in _DECODERS:
+            if name in _NOT_SUPPORTED:
                 raise UnsupportedError(f"the content coding {name!r} is not supported")
-            body = _Body(_checked(_DECODERS[name](body), body, truncated=truncated))
+            if name in _DECODERS:
+                pieces = _checked(_DECODERS[name](body), body, budget, truncated=truncated)
+                body = _Body(pieces, window)
         self._body, self._file = body, file
 
     @override
@@ -304,6 +357,7 @@ class DecodedFile(io.RawIOBase):
         with memoryview(buffer).cast("B") as view:
             data = self._body.take(len(view))
             view[: len(data)] = data
+        self._budget.given += len(data)
         return len(data)
 
     def _check_open(self) -> None:

@@ -11,7 +11,7 @@ known chunk. Whole chunks inside a window are passed, or copied, by one call of 
 by one.
 
 Worst case: chunks of one byte, six stored bytes for each; a body whose size is not asked for is
-never scanned.
+never scanned. Whether the body is chunked at all is decided by its beginning; `format.chunked` says how.
 
 Source: RFC 9112, section 7.1; WARC 1.1, clause 6.3.2 (the payload is the entity-body).
 """
@@ -27,8 +27,20 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from seekwarc.compiling import override
-from seekwarc.errors import TruncatedError
-from seekwarc.format.chunked import MAX_CHUNK_LINE, parse_chunk_line, skip_chunks, take_chunks
+from seekwarc.errors import FormatError, TruncatedError
+from seekwarc.format.chunked import (
+    MAX_CHUNK_LINE,
+    MAX_TRAILER,
+    ChunkedBody,
+    Evidence,
+    breaks_off,
+    judge,
+    parse_chunk_line,
+    problem_after,
+    skip_chunks,
+    take_chunks,
+)
+from seekwarc.format.digest import is_digest_of
 from seekwarc.frames.run import ReadPlan
 from seekwarc.read.extent import Extent
 from seekwarc.storage.stopping import checkpoint
@@ -79,10 +91,18 @@ class _Window(NamedTuple):
 
 
 class ChunkedExtent(Extent):
-    """The data of a chunked body, up to where the chunks break off; that of any other body as it is."""
+    """The data of a chunked body, up to where the chunks break off; that of any other body as it is.
+
+    Args:
+        stated: The payload digest that the record header states, if any.
+
+    Attributes:
+        trailer: What follows the last chunk, once the end was reached: trailer fields and a blank line.
+    """
 
     __slots__ = (
         "_deviation",
+        "_is_chunked",
         "_latest",
         "_lock",
         "_positions",
@@ -90,7 +110,9 @@ class ChunkedExtent(Extent):
         "_size",
         "_sizes",
         "_starts",
+        "_stated",
         "_stop",
+        "trailer",
     )
     _short_read = 0
 
@@ -103,9 +125,13 @@ class ChunkedExtent(Extent):
         *,
         truncated: bool = False,
         fields: Mapping[str, str] | None = None,
+        stated: str | None = None,
     ) -> None:
         super().__init__(body, start, stop, codings, truncated=truncated, fields=fields)
         self._stop = stop
+        self._stated = stated
+        self._is_chunked: bool | None = None
+        self.trailer = b""
         # Chunks that are known: the last in each window, so that none has to be scanned twice.
         self._positions = array("Q")
         self._starts = array("Q")
@@ -254,13 +280,15 @@ class ChunkedExtent(Extent):
             line_start = chunk.stop if chunk else self._start
             before = window
             line, window = self._line(line_start, window, first=chunk is None)
+            if chunk is None:
+                self._decide(window)
+                line = line if self._is_chunked else None
             if chunk is not None and window is not before:
                 self._keep(chunk)
             if line is None and chunk is None and line_start < self._stop:
-                self._deviation = "the body is not chunked, though its head says so"
                 chunk = _Chunk(0, self._start, self._stop - self._start)
             elif line is None or line[0] == 0:
-                self._end(chunk, line_start, complete=line is not None)
+                self._end(chunk, line_start, line[1] if line is not None else None, window)
                 return
             else:
                 size, start = line
@@ -269,6 +297,40 @@ class ChunkedExtent(Extent):
                 if begin + size < wanted:
                     chunk = self._pass(chunk, window, wanted)
             chunk = (yield chunk, window) or chunk
+
+    def _decide(self, window: _Window) -> None:
+        """Find out whether the body is chunked."""
+        size, truncated = self._stop - self._start, self._truncated
+        if self._is_chunked is not None or not size:
+            return
+        try:
+            found = judge(window.data, size)
+            while isinstance(found, int):
+                window = self._window(self._start, self._start + found, found)
+                found = judge(window.data, size)
+        except FormatError:
+            # Reading tells what is damaged, where it gets there. So far a CRLF speaks for chunks.
+            line = parse_chunk_line(window.data, 0, first=True)
+            is_strict = line is not None and window.data[: line[1]].endswith(b"\r\n")
+            self._note_reading(is_chunked=is_strict, in_doubt=False)
+            return
+        stated = self._stated
+        if stated is not None and found.takes_digest(size, breaks_off=True, truncated=truncated):
+            data = self._window(self._start, self._stop, size).data
+            if found.takes_digest(size, breaks_off=breaks_off(data), truncated=truncated):
+                as_stored = is_digest_of(stated, [data])
+                if as_stored or is_digest_of(stated, ChunkedBody().feed(data)):
+                    self._note_reading(is_chunked=not as_stored, in_doubt=False)
+                    return
+        is_chunked = found.is_chunked(truncated=truncated)
+        self._note_reading(is_chunked=is_chunked, in_doubt=found is Evidence.CUT)
+
+    def _note_reading(self, *, is_chunked: bool, in_doubt: bool) -> None:
+        if not is_chunked:
+            self._deviation = "the body is not chunked, though its head says so"
+            if in_doubt:
+                self._problem = "the body may be the beginning of one chunk: it is given as it is stored"
+        self._is_chunked = is_chunked
 
     def _pass(self, chunk: _Chunk, window: _Window, wanted: int) -> _Chunk:
         """Pass chunks after one that ends before a position, as far as they are in a window."""
@@ -311,11 +373,26 @@ class ChunkedExtent(Extent):
                 self._starts.append(chunk.start)
                 self._sizes.append(chunk.size)
 
-    def _end(self, chunk: _Chunk | None, line_start: int, *, complete: bool) -> None:
-        self._size = self._length = chunk.position + chunk.size if chunk else 0
-        if not complete and self._deviation is None and self._start < self._stop:
+    def _end(self, chunk: _Chunk | None, line_start: int, trailer: int | None, window: _Window) -> None:
+        if trailer is not None:
+            self._problem = self._problem_after(trailer, window)
+        elif self._is_chunked:
             missing = self._stop - line_start <= LINE_BREAK
             self._problem = "the last chunk is missing" if missing else "the chunks break off"
         if self._stop - line_start <= WINDOW:
             # A damaged chunk line may end the body before a read comes near the end of the record.
             self._body.check_end(self._stop)
+        self._size = self._length = chunk.position + chunk.size if chunk else 0
+
+    def _problem_after(self, start: int, window: _Window) -> str | None:
+        """Look at what follows the last chunk, and say what is wrong with it."""
+        size = self._stop - start
+        if size <= MAX_TRAILER and not (window.holds(start) and window.holds(self._stop - 1)):
+            try:
+                window = self._window(start, self._stop, size)
+            except TruncatedError:
+                return "the file ends after the last chunk"
+        rest = window.data[start - window.base :]
+        problem = problem_after(rest, size)
+        self.trailer = rest if problem is None else b""
+        return problem

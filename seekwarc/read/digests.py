@@ -14,7 +14,7 @@ from typing import Final
 
 from seekwarc.compiling import Buffer, mypyc_attr
 from seekwarc.errors import FormatError
-from seekwarc.format.chunked import ChunkedBody
+from seekwarc.format.chunked import MAX_TRAILER, MAX_WEIGHED, ChunkedBody, Evidence, judge
 from seekwarc.format.digest import Digest, Hasher, usual_sha1
 from seekwarc.format.header_fields import MAX_DIGITS, find_header_end
 from seekwarc.format.http import TYPES_WITHOUT_HTTP, HttpHead, is_http_block, parse_http_head
@@ -33,12 +33,25 @@ __all__ = [
 ]
 
 STEP: Final = 1 << 20
+MAX_JUDGED: Final = MAX_WEIGHED + 2 * MAX_TRAILER
+"""Bytes of a body that are kept until they are judged: `judge` never takes more."""
 SMALL: Final = 64 << 10
 """Bytes of a block that is read whole."""
 
 
 class BlockDigests:
-    """Computes the digests of a block while it is read."""
+    """Computes the digests of a block while it is read.
+
+    A body in chunked transfer coding may have been stored decoded, which is known at its end at the latest:
+    until then the digest of both readings is computed.
+
+    Args:
+        http: The head that the payload follows.
+        block: Computes the digest of the block.
+        payload: Computes that of the payload.
+        transferred: Computes that of the body as it is stored.
+        stated: The payload digest that the record header states; the decision may depend on it.
+    """
 
     def __init__(
         self,
@@ -47,16 +60,30 @@ class BlockDigests:
         block: Hasher | None = None,
         payload: Hasher | None = None,
         transferred: Hasher | None = None,
+        stated: bytes | None = None,
     ) -> None:
         self.block = block
         self.payload = payload
         self.transferred = transferred
-        self._head_left = http.size if http is not None else 0
-        self._chunked = ChunkedBody() if http is not None and http.chunked else None
         self.size = 0
         """Bytes of the block so far."""
         self.payload_size = 0
-        """Bytes of the payload so far."""
+        """Bytes of the payload so far; of a chunked body this is known at the end."""
+        self._head_left = http.size if http is not None else 0
+        self._chunked = ChunkedBody() if http is not None and http.chunked else None
+        self.as_stored = payload.copy() if payload is not None and self._chunked is not None else None
+        """Computes the digest of a chunked body as it is stored; None once it is not needed."""
+        self._stated = stated
+        self._stored_size = 0
+        self._beginning = bytearray()
+        self._wanted = 1
+        """Bytes of the beginning that it takes to judge it."""
+        self._evidence: Evidence | None = None
+
+    @property
+    def trailer(self) -> bytes:
+        """What followed the last chunk."""
+        return self._chunked.rest if self._chunked is not None else b""
 
     def add(self, data: Buffer) -> None:
         """Add the next bytes of the block."""
@@ -67,16 +94,49 @@ class BlockDigests:
         self._head_left = max(self._head_left - len(data), 0)
         if self.transferred is not None:
             self.transferred.update(body)
-        if self.payload is not None:
-            self._add_payload([body] if self._chunked is None else self._chunked.feed(body))
-
-    def finish(self) -> bool:
-        """End the block, and tell whether its payload came to an end too: chunks may break off."""
         if self._chunked is None:
+            self._add_payload([body])
+            return
+        self._stored_size += len(body)
+        if self.as_stored is not None:
+            self.as_stored.update(body)
+        self._add_payload(self._chunked.feed(body))
+        if self._evidence is None:
+            self._beginning += body[: MAX_JUDGED - len(self._beginning)]
+            if len(self._beginning) >= self._wanted:
+                self._judge(None)
+
+    def _judge(self, size: int | None) -> None:
+        found = judge(self._beginning, size)
+        if isinstance(found, int):
+            self._wanted = found
+            return
+        self._evidence = found
+        if found is Evidence.SURE and self._stated is None:
+            self.as_stored = None
+
+    def finish(self, *, truncated: bool) -> bool:
+        """End the block, and tell whether its payload came to an end too: chunks may break off."""
+        chunked, size = self._chunked, self._stored_size
+        if chunked is None:
             return True
-        if self.payload is not None:
-            self._add_payload(self._chunked.finish())
-        return self._chunked.complete or self._chunked.plain
+        if self._evidence is None:
+            self._judge(size)
+        evidence = self._evidence or Evidence.NONE
+        is_chunked: bool | None = None
+        takes_digest = evidence.takes_digest(size, breaks_off=chunked.broken, truncated=truncated)
+        if self._stated is not None and takes_digest:
+            if self.as_stored is not None and self.as_stored.digest() == self._stated:
+                is_chunked = False
+            elif self.payload is not None and self.payload.digest() == self._stated:
+                is_chunked = True
+        in_doubt = evidence is Evidence.CUT and is_chunked is None
+        if is_chunked is None:
+            is_chunked = evidence.is_chunked(truncated=truncated)
+        if is_chunked:
+            return chunked.complete
+        self.payload, self.payload_size = self.as_stored, size
+        return not in_doubt
 
     def _add_payload(self, parts: list[memoryview]) -> None:
         for part in parts:
@@ -145,22 +205,21 @@ def check_digests(record: DefinedFields, head: HttpHead | None, content: Extent)
     else:
         elsewhere = None
     # The block of a revisit is short, and its digest is often that of the body.
-    transferred = (
-        payload if head is not None and head.chunked else block if head is not None and is_revisit else None
-    )
+    transferred = block if head is not None and is_revisit else None
     digests = BlockDigests(
         head,
         block=block.hasher() if block is not None else None,
         payload=payload.hasher() if payload is not None else None,
         transferred=transferred.hasher() if transferred is not None else None,
+        stated=payload.raw if payload is not None else None,
     )
     if digests.block is not None or digests.payload is not None:
-        _feed(content, digests)
+        _feed(content, digests, truncated=record.truncated is not None)
     found = []
     if block is not None:
-        found.append(block.check(digests.block, digests.transferred or digests.payload))
+        found.append(block.check(digests.block, digests.transferred or digests.as_stored or digests.payload))
     if payload is not None:
-        found.append(payload.check(digests.payload, digests.transferred, record))
+        found.append(payload.check(digests.payload, digests.as_stored, record))
     if elsewhere is not None:
         found.append(DigestCheck(elsewhere.field, elsewhere.text, DigestVerdict.ELSEWHERE))
     return tuple(found)
@@ -173,14 +232,10 @@ def check_payload_digest(
     stated = _stated(revisit, "WARC-Payload-Digest")
     if stated is None:
         return None
-    digests = BlockDigests(
-        head,
-        payload=stated.hasher(),
-        transferred=stated.hasher() if head is not None and head.chunked else None,
-    )
+    digests = BlockDigests(head, payload=stated.hasher(), stated=stated.raw)
     if digests.payload is not None:
-        _feed(content, digests)
-    return stated.check(digests.payload, digests.transferred, original)
+        _feed(content, digests, truncated=original.truncated is not None)
+    return stated.check(digests.payload, digests.as_stored, original)
 
 
 def right_digests(content: bytes) -> int:
@@ -224,7 +279,7 @@ def _is_right(stated: str, data: bytes) -> bool:
     return raw is not None and hashlib.sha1(data, usedforsecurity=False).digest() == raw
 
 
-def _feed(block: Extent, digests: BlockDigests) -> None:
+def _feed(block: Extent, digests: BlockDigests, *, truncated: bool) -> None:
     size = block.size
     if size <= SMALL:
         digests.add(block.pread(0, size))
@@ -235,7 +290,7 @@ def _feed(block: Extent, digests: BlockDigests) -> None:
                 position += count
                 with view[:count] as data:
                     digests.add(data)
-    digests.finish()
+    digests.finish(truncated=truncated)
 
 
 def _stated(record: DefinedFields, field: str) -> _Stated | None:
@@ -246,33 +301,33 @@ def _stated(record: DefinedFields, field: str) -> _Stated | None:
 class _Stated:
     """A digest field."""
 
-    __slots__ = ("_digest", "_raw", "field", "text")
+    __slots__ = ("_digest", "field", "raw", "text")
 
     def __init__(self, field: str, text: str) -> None:
         self.field = field
         self.text = text
-        self._raw = usual_sha1(text)
+        self.raw = usual_sha1(text)
         self._digest: Digest | None = None
         """None if the value is not a digest, or the usual one."""
-        if self._raw is None:
+        if self.raw is None:
             with contextlib.suppress(FormatError):
                 self._digest = Digest.parse(text)
-                self._raw = self._digest.raw
+                self.raw = self._digest.raw
 
     def hasher(self) -> Hasher | None:
         if self._digest is not None:
             return self._digest.hasher()
-        return hashlib.sha1(usedforsecurity=False) if self._raw is not None else None
+        return hashlib.sha1(usedforsecurity=False) if self.raw is not None else None
 
     def check(
         self, found: Hasher | None, transferred: Hasher | None, payload_of: DefinedFields | None = None
     ) -> DigestCheck:
         if found is None:
-            known = self._digest is not None and self._digest.is_known and self._raw is None
+            known = self._digest is not None and self._digest.is_known and self.raw is None
             verdict = DigestVerdict.INVALID if known else DigestVerdict.UNKNOWN
-        elif found.digest() == self._raw:
+        elif found.digest() == self.raw:
             verdict = DigestVerdict.VALID
-        elif transferred is not None and transferred.digest() == self._raw:
+        elif transferred is not None and transferred.digest() == self.raw:
             verdict = DigestVerdict.TRANSFERRED
         else:
             is_cut = payload_of is not None and payload_of.truncated is not None

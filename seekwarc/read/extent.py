@@ -273,7 +273,7 @@ class Extent:
 
     def _read_decoded(self, start: int, length: int) -> bytes:
         stop, position, pieces = start + length, 0, []
-        with self.open(decoded=True) as file:
+        with self.open_decoded(limit=MAX_DECODED + 1) as file:
             while position < stop and (data := file.read(min(stop - position, DECODING_STEP))):
                 if position + len(data) > MAX_DECODED:
                     raise LimitError(
@@ -300,11 +300,19 @@ class Extent:
         Raises:
             UnsupportedError: A coding that is not known, or whose package is not installed.
         """
-        if not decoded or not self.codings:
+        return self.open_decoded(limit=EVERYTHING) if decoded else ExtentFile(self)
+
+    def open_decoded(self, *, limit: int) -> io.RawIOBase:
+        """Open it with its content codings undone, for a caller who reads no more than `limit` bytes.
+
+        A coding that gives more, which is what a small payload can be made for, is a `LimitError` when it is
+        read. So tools read: they meet payloads of anyone. The rest is as for `open`.
+        """
+        if not self.codings:
             return ExtentFile(self)
         from seekwarc.frames.codings import DecodedFile
 
-        return DecodedFile(ExtentFile(self), self.codings, truncated=self._truncated)
+        return DecodedFile(ExtentFile(self), self.codings, limit=limit, truncated=self._truncated)
 
     def text(
         self, *, main: bool = False, max_size: int | None = None, max_text: int | None = None
@@ -344,13 +352,15 @@ class Extent:
         size = self.known_size
         is_short = size is not None and size <= self._short_read and not self.codings
         # One read, where a file would take three.
-        file = io.BytesIO(self.pread(0, SHORT_READ)) if is_short else self.open(decoded=True)
+        most = max_size if max_size is not None else MAX_SIZE
+        limit = max(most, SHORT_READ) + 1
+        file = io.BytesIO(self.pread(0, SHORT_READ)) if is_short else self.open_decoded(limit=limit)
         with file:
             return text_of(
                 cast("BinaryIO", file),
                 media_type,
                 main=main,
-                max_size=max_size if max_size is not None else MAX_SIZE,
+                max_size=most,
                 max_text=max_text if max_text is not None else MAX_TEXT,
             )
 

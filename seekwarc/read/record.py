@@ -303,13 +303,16 @@ class Record(DefinedFields):
             elif not head.is_coded:
                 self._payload = Extent(self.body, start + head.size, stop, fields=head)
             else:
-                kind: type[Extent] = Extent
+                begin, truncated = start + head.size, self.truncated is not None
                 if head.chunked:
                     from seekwarc.read.chunked_payload import ChunkedExtent
 
-                    kind = ChunkedExtent
-                truncated = self.truncated is not None
-                self._payload = kind(
-                    self.body, start + head.size, stop, head.codings, truncated=truncated, fields=head
-                )
+                    stated = self.header.get("WARC-Payload-Digest")
+                    self._payload = ChunkedExtent(
+                        self.body, begin, stop, head.codings, truncated=truncated, fields=head, stated=stated
+                    )
+                else:
+                    self._payload = Extent(
+                        self.body, begin, stop, head.codings, truncated=truncated, fields=head
+                    )
         return self._payload

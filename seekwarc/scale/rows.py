@@ -131,7 +131,7 @@ def size_of(record: Record) -> int:
 
 def _decoded(payload: Extent, limit: int) -> bytes | None:
     found = bytearray()
-    with payload.open(decoded=True) as file:
+    with payload.open_decoded(limit=limit + 1) as file:
         while len(found) <= limit:
             data = file.read(limit + 1 - len(found))
             if not data:

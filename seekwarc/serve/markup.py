@@ -154,7 +154,7 @@ def _beginning(served: ServedRecord, view: View | None) -> tuple[bytes, Extent]:
     try:
         with (
             served.charge(view),
-            io.BufferedReader(served.extent("payload").open(decoded=True), STEP) as file,
+            io.BufferedReader(served.extent("payload").open_decoded(limit=MAX_MARKUP + 1), STEP) as file,
         ):
             while len(data) <= MAX_MARKUP and (piece := file.read1(STEP)):
                 data += piece

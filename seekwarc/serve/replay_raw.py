@@ -20,7 +20,7 @@ from seekwarc.errors import FormatError, NotFoundError, SeekWarcError
 from seekwarc.format.dates import WarcDate, date_of_digits
 from seekwarc.format.post import MAX_BODY_SIZE, body_query
 from seekwarc.format.values import MediaType
-from seekwarc.read.extent import Extent
+from seekwarc.read.extent import MAX_DECODED, Extent
 from seekwarc.serve.error_answers import status_of
 from seekwarc.serve.headers import SAFE, clean, payload_type
 from seekwarc.serve.payload import THREADS, begin_found
@@ -182,7 +182,7 @@ class _Decoded:
     holes = ()
 
     def __init__(self, payload: Extent) -> None:
-        self._file = payload.open(decoded=True)
+        self._file = payload.open_decoded(limit=MAX_DECODED)
 
     def look_ahead(self, _position: int, _seconds: float, /) -> bool:
         return False

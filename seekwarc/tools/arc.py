@@ -75,7 +75,7 @@ def warc_record(record: Record) -> tuple[RecordHeader, BinaryIO]:
             digests.add(data)
             spool.write(data)
     named = [("WARC-Block-Digest", digests.block)]
-    if digests.finish() and http is not None:
+    if digests.finish(truncated=False) and http is not None:
         named.append(("WARC-Payload-Digest", digests.payload))
     spool.seek(0)
     made = [(name, str(Digest.of("sha1", it.digest()))) for name, it in named if it is not None]

@@ -303,7 +303,8 @@ class Extractor(Closing):
                 decoded = self._decoded and bool(payload.codings)
                 if not decoded and (payload.known_size or 0) > self._max_size:
                     raise self._too_large(record)
-                with payload.open(decoded=decoded) as source:
+                opened = payload.open_decoded(limit=self._max_size + 1) if decoded else payload.open()
+                with opened as source:
                     while count := source.readinto(buffer) or 0:
                         size += count
                         if size > self._max_size:

@@ -23,7 +23,6 @@ from seekwarc.collection.entry import with_next
 from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import REVISIT, TABLE_FIELD, TYPE_FIELD, CdxjLine, is_capture, timestamp_of
-from seekwarc.format.chunked import ChunkedBody
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.format.http import HttpHead
@@ -31,6 +30,7 @@ from seekwarc.format.post import MAX_BODY_SIZE, body_query, with_query
 from seekwarc.format.seektable import SidecarReference, TableTrust
 from seekwarc.format.surt import surt
 from seekwarc.read.body import TableStatus
+from seekwarc.read.digests import BlockDigests
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.read.resync import SHARED
@@ -272,19 +272,21 @@ def _made_digest(record: Record, head: HttpHead | None, wanted: LineOptions) -> 
             return str(Digest.of("sha1", raw) if raw is not None else stated), None
     if wanted.stated_digests:
         return None, None
-    hasher = hashlib.sha1(usedforsecurity=False)
     # Both come of one pass, for a pipe cannot be read twice.
-    chunks = ChunkedBody() if wanted.details and head is not None and head.chunked else None
-    size = 0
-    position = head.size if head is not None else 0
+    is_counted = wanted.details and head.chunked
+    stated = record.payload_digest if is_counted else None
+    digests = BlockDigests(
+        head,
+        payload=stated.hasher() if stated is not None else None,
+        transferred=(hasher := hashlib.sha1(usedforsecurity=False)),
+        stated=stated.raw if stated is not None else None,
+    )
+    position = 0
     while data := record.block.pread(position, STEP):
         position += len(data)
-        hasher.update(data)
-        if chunks is not None:
-            size += sum(map(len, chunks.feed(data)))
-    if chunks is not None:
-        size += sum(map(len, chunks.finish()))
-    return str(Digest.of("sha1", hasher.digest())), size if chunks is not None else None
+        digests.add(data)
+    digests.finish(truncated=record.truncated is not None)
+    return str(Digest.of("sha1", hasher.digest())), digests.payload_size if is_counted else None
 
 
 def sent_by(request: Record) -> tuple[str, str] | None:
@@ -302,7 +304,7 @@ def _body(request: Record, head: HttpHead) -> bytes:
     size = UNSTATED_BODY if stated is None else head.content_length or 0
     size = min(size, MAX_BODY_SIZE)
     try:
-        with request.payload.open(decoded=True) as file:
+        with request.payload.open_decoded(limit=MAX_BODY_SIZE) as file:
             found = b""
             while len(found) < size and (data := file.read(size - len(found))):
                 found += data

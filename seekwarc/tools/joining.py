@@ -25,6 +25,7 @@ from seekwarc.collection.parts import (
 from seekwarc.collection.record_index import MemoryIndex
 from seekwarc.errors import FormatError
 from seekwarc.format.words import counted
+from seekwarc.read.extent import MAX_DECODED
 from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
@@ -247,7 +248,7 @@ def _written(out: Writer, film: JoinedParts, resource: JoinedResource, on_stream
     kind = media.essence if media is not None else UNKNOWN_TYPE
     first = film.parts[0].id
     try:
-        with film.payload.open(decoded=True) as file:
+        with film.payload.open_decoded(limit=MAX_DECODED) as file:
             stream = on_stream(file, film.payload.size)
             block = stream if film.payload.codings else SizedStream(stream, film.payload.size)
             made = out.write_conversion(resource.uri, block, kind, refers_to=first)

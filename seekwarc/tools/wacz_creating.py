@@ -272,7 +272,7 @@ class PageReader(Reader):
 
 def _title_of(page: Record) -> str | None:
     try:
-        with page.payload.open(decoded=True) as file:
+        with page.payload.open_decoded(limit=TITLE_WITHIN) as file:
             data = file.read(TITLE_WITHIN)
     except FormatError:
         # The content coding is damaged or unknown.

@@ -134,7 +134,7 @@ class HeaderDraft:
     ) -> bool:
         """Add what is known at the end of a block; return whether that is a digest of its payload."""
         self.add("WARC-Truncated", source.truncated)
-        payload_is_whole = digests.finish()
+        payload_is_whole = digests.finish(truncated=self.get("WARC-Truncated") is not None)
         if algorithm is None:
             return False
         if digests.block is not None:

@@ -20,13 +20,14 @@ from hypothesis import strategies as st
 
 from seekwarc.errors import FormatError, LimitError, SourceError, TruncatedError, UnsupportedError
 from seekwarc.format.zstd import FRAME_MAGIC, PADDING_MAGIC, skippable_frame
-from seekwarc.frames.codings import KNOWN_CODINGS, MAX_CODINGS, DecodedFile
+from seekwarc.frames.codings import KNOWN_CODINGS, MAX_CODINGS, MAX_OUTPUT, DecodedFile
 from seekwarc.frames.decoder import MAX_WINDOW_SIZE
 from tests.support.reading import time_limit
 from tests.support.sources import Pipe
 
 ROOT = Path(__file__).parents[2]
 MIB = 1 << 20
+MAX = 1 << 40
 
 
 def brotli_stream(content: bytes) -> bytes:
@@ -77,7 +78,7 @@ def words(size: int, seed: int = 0) -> bytes:
 
 
 def decoded(body: bytes, *codings: str, most: int = 70_000, **options: bool) -> bytes:
-    with DecodedFile(Pipe(body, most=most), codings, **options) as file:
+    with DecodedFile(Pipe(body, most=most), codings, limit=MAX, **options) as file:
         return file.readall()
 
 
@@ -86,7 +87,7 @@ def outcome(
 ) -> tuple[bytes, type[Exception] | None]:
     """Return all that can be read, and the error that reading ends with, which then does not go away."""
     found = bytearray()
-    with DecodedFile(Pipe(body, most=most), codings, **options) as file:
+    with DecodedFile(Pipe(body, most=most), codings, limit=MAX, **options) as file:
         try:
             while data := file.read(size):
                 found += data
@@ -113,7 +114,7 @@ def test_the_content_comes_back_in_pieces_of_any_size(
     most = data.draw(st.sampled_from([1, 2, 7, 1000, 100_000]))
     sizes = data.draw(st.lists(st.integers(1, 300_000), max_size=20))
     found = bytearray()
-    with DecodedFile(Pipe(body, most=most), [name_of(form)]) as file:
+    with DecodedFile(Pipe(body, most=most), [name_of(form)], limit=MAX) as file:
         for size in sizes:
             found += file.read(size)
         found += file.readall()
@@ -384,7 +385,7 @@ def test_any_bytes_end_in_one_of_the_known_ways(form: str, body: bytes, start: b
 def test_an_unknown_coding_is_named_and_the_file_stays_open() -> None:
     file = Pipe(CONTENT)
     with pytest.raises(UnsupportedError, match="'compress'"):
-        DecodedFile(file, ["gzip", " Compress"])
+        DecodedFile(file, ["gzip", " Compress"], limit=MAX)
     assert file.read(10)
 
 
@@ -392,13 +393,13 @@ def test_an_unknown_coding_is_named_and_the_file_stays_open() -> None:
 def test_without_brotli_it_is_told_what_to_install(module: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "brotli", module)
     with pytest.raises(UnsupportedError, match=r"pip install 'seekwarc\[brotli\]'"):
-        DecodedFile(Pipe(b""), ["br"])
+        DecodedFile(Pipe(b""), ["br"], limit=MAX)
 
 
 def test_more_codings_than_anybody_means_are_refused() -> None:
     assert decoded(CONTENT, *["gzip"] * MAX_CODINGS, *["identity"] * 99) == CONTENT
     with pytest.raises(LimitError, match="5000 content codings"):
-        DecodedFile(Pipe(CONTENT), ["gzip"] * 5000)
+        DecodedFile(Pipe(CONTENT), ["gzip"] * 5000, limit=MAX)
 
 
 def test_a_window_beyond_the_limit_is_refused() -> None:
@@ -435,7 +436,7 @@ def test_a_failure_below_is_told_as_what_it_is(form: str, size: int | None, trun
         while data := file.read(7):
             found.extend(data)
 
-    with DecodedFile(Failing(body), [name_of(form)], truncated=truncated) as file:
+    with DecodedFile(Failing(body), [name_of(form)], limit=MAX, truncated=truncated) as file:
         for _ in range(2):
             with pytest.raises(SourceError):
                 read_all(file)
@@ -444,7 +445,7 @@ def test_a_failure_below_is_told_as_what_it_is(form: str, size: int | None, trun
 
 def test_it_is_a_raw_file_that_goes_forward_only() -> None:
     below = Pipe(gzip.compress(CONTENT))
-    file = DecodedFile(below, ["gzip"])
+    file = DecodedFile(below, ["gzip"], limit=MAX)
     assert file.readable()
     assert not file.seekable()
     assert not file.writable()
@@ -464,7 +465,7 @@ def test_it_is_a_raw_file_that_goes_forward_only() -> None:
 
 def test_lines_and_text_can_be_read() -> None:
     text = "".join(f"line {number}\n" for number in range(20_000))
-    file = DecodedFile(Pipe(gzip.compress(text.encode()), most=50), ["gzip"])
+    file = DecodedFile(Pipe(gzip.compress(text.encode()), most=50), ["gzip"], limit=MAX)
     assert io.TextIOWrapper(io.BufferedReader(file), encoding="ascii", newline="").read() == text
 
 
@@ -476,7 +477,7 @@ from seekwarc.frames.codings import DecodedFile
 
 path, *codings = sys.argv[1:]
 with open(path, "rb", buffering=0) as file:
-    DecodedFile(file, codings).read(1)  # whatever is loaded late is loaded now
+    DecodedFile(file, codings, limit=MAX).read(1)  # whatever is loaded late is loaded now
 
 
 def peak():
@@ -490,7 +491,7 @@ def peak():
 
 
 before = peak()
-file = DecodedFile(open(path, "rb", buffering=0), codings)
+file = DecodedFile(open(path, "rb", buffering=0), codings, limit=1 << 62)
 buffer = bytearray(1 << 16)
 total = 0
 early = None
@@ -536,3 +537,62 @@ def test_a_bomb_takes_no_memory(form: str, tmp_path: Path) -> None:
     assert total == 1 << 30
     assert early < 40 * MIB
     assert late < 40 * MIB
+
+
+# Limits.
+
+
+def nested_bomb(forms: list[str], chance: random.Random) -> bytes:
+    """A small body whose codings, one or all of them, give 80 MiB."""
+    content = bytes(80 * MIB)
+    if forms[-1] == "zstd" and len(forms) > 1 and chance.random() < 0.5:
+        content = skippable_frame(PADDING_MAGIC, bytes(70 * MIB)) + zstd_stream(b"end")
+        forms = forms[:-1]
+    return encode(content, list(reversed(forms)))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_decoder_gives_more_than_its_limit(seed: int) -> None:
+    chance = random.Random(seed)
+    forms = [chance.choice(["gzip", "deflate", "zstd"]) for _ in range(chance.randint(1, 3))]
+    body = nested_bomb(forms, chance)
+    limit = chance.choice([1, 1000, MIB])
+    names = [name_of(form) for form in reversed(forms)]
+    given = 0
+    with DecodedFile(Pipe(body), names, limit=limit) as file, pytest.raises(LimitError):
+        while data := file.read(MIB):
+            given += len(data)
+    assert given <= limit + 2 * MAX_OUTPUT
+
+
+def test_a_reader_that_takes_no_more_than_the_limit_has_no_error() -> None:
+    with DecodedFile(Pipe(gzip.compress(bytes(MIB))), ["gzip"], limit=1000) as file:
+        assert file.read(1000) == bytes(1000)
+        with pytest.raises(LimitError, match="more than 1000 bytes"):
+            while file.read(MIB):
+                pass
+
+
+def test_a_coding_that_is_hidden_in_another_is_limited() -> None:
+    hidden = gzip.compress(skippable_frame(PADDING_MAGIC, bytes(70 * MIB)) + zstd_stream(b"end"))
+    with DecodedFile(Pipe(hidden), ["zstd", "gzip"], limit=MAX) as file, pytest.raises(LimitError):
+        file.read(1)
+
+
+def test_zstd_codings_share_the_limit_of_windows() -> None:
+    window = zstandard.ZstdCompressionParameters(window_log=27, enable_ldm=False)
+    codec = zstandard.ZstdCompressor(compression_params=window).compressobj()
+    body = codec.compress(zstd_stream(b"hello")) + codec.flush()
+    with DecodedFile(Pipe(body), ["zstd"], limit=MAX) as file:
+        assert file.read() == zstd_stream(b"hello")
+    with (
+        DecodedFile(Pipe(body), ["zstd", "zstd"], limit=MAX) as file,
+        pytest.raises(LimitError, match="window"),
+    ):
+        file.read()
+
+
+@pytest.mark.parametrize("word", ["UTF-8", "none", "binary", "8bit", "text/html", "aws-chunked"])
+def test_a_word_that_names_no_coding_is_passed_over(word: str) -> None:
+    with DecodedFile(Pipe(gzip.compress(b"tea")), ["gzip", word], limit=MAX) as file:
+        assert file.read() == b"tea"

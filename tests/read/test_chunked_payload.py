@@ -34,14 +34,20 @@ NOT_CHUNKED = "the body is not chunked, though its head says so"
 PROBLEMS = {
     "missing": "the last chunk is missing",
     "broken": "the chunks break off",
+    "doubtful": "the body may be the beginning of one chunk: it is given as it is stored",
 }
 
 
 def expected_problem(body: bytes) -> list[str | None]:
     """What may be said of a body once its end was reached."""
     found = reference(body)
-    undamaged = found.plain or found.complete or not body
-    return [None] if undamaged else [PROBLEMS["missing"], PROBLEMS["broken"]]
+    if not found.has_problem or not body:
+        return [None]
+    if found.is_doubtful:
+        return [PROBLEMS["doubtful"]]
+    count = len(found.rest)
+    follow = f"{count} byte{'s follow' if count != 1 else ' follows'} the last chunk"
+    return [follow] if found.complete else [PROBLEMS["missing"], PROBLEMS["broken"]]
 
 
 def expected_deviation(body: bytes) -> str | None:
@@ -122,10 +128,12 @@ def test_random_access_finds_what_reading_in_order_finds(
 ) -> None:
     data, decoder = decode(body, cuts)
     chunks, _ = mapped(body, edges)
-    assert chunks.size == len(data)
-    assert read(chunks, 0, len(data)) == data
-    assert (chunks.deviation == NOT_CHUNKED) is decoder.plain
-    assert (chunks.problem is None) is (decoder.complete or decoder.plain or not body)
+    assert chunks.size >= len(data)
+    if chunks.deviation is None:
+        assert read(chunks, 0, len(data) + 1) == data
+        assert chunks.problem is not None or decoder.complete or not body
+    else:
+        assert read(chunks, 0, len(body)) == body
 
 
 @pytest.mark.slow
@@ -521,8 +529,10 @@ def test_reading_all_of_a_framed_body_decodes_each_frame_once(
         with seekwarc.open(file.bytes(), cache_size=cache_size) as archive:
             payload = archive.record_at(put.offset, put.length).payload
             assert in_pieces(payload, itertools.repeat(step)) == data
-            assert archive.stats.bytes_decoded <= size + 100_000
-            assert archive.stats.bytes_fetched <= put.length + at_hand + 30_000
+            # A long first chunk is read once more, to see whether another one follows.
+            again = sizes[1] if sizes[1] > WINDOW else 0
+            assert archive.stats.bytes_decoded <= size + 100_000 + again
+            assert archive.stats.bytes_fetched <= put.length + at_hand + 30_000 + again
 
 
 def test_the_first_read_goes_no_further_than_it_has_to() -> None:

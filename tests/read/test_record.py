@@ -458,9 +458,11 @@ def test_the_payload_of_a_chunked_request_is_what_was_chunked() -> None:
         (b"", b"", None),
         (b"1\r\na\r\n0\r\n\r\n", b"a", None),
         (b"1\r\na\r\n", b"a", "last chunk is missing"),
-        (b"5\r\na", b"a", "last chunk is missing"),
-        (b"1\r\nab\r\n0\r\n\r\n", b"a", "chunks break off"),
-        (b"1\r\na\r\n<html>", b"a", "chunks break off"),
+        (b"1\r\na\r\n5\r\nb", b"ab", "last chunk is missing"),
+        (b"1\r\na\r\n1\r\nbc\r\n0\r\n\r\n", b"ab", "chunks break off"),
+        (b"1\r\na\r\n1\r\nb\r\n<html>", b"ab", "chunks break off"),
+        (b"1\r\na\r\n0\r\nExpires: never\r\n\r\n", b"a", None),
+        (b"1\r\na\r\n0\r\n\r\n<html>", b"a", "8 bytes follow the last chunk"),
     ],
 )
 @pytest.mark.parametrize("form", FORMS)

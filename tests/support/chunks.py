@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from hypothesis import strategies as st
 
-from seekwarc.format.chunked import MAX_CHUNK_LINE, ChunkedBody
+from seekwarc.format.chunked import MAX_CHUNK_LINE, MAX_WEIGHED, ChunkedBody
 from tests.support.foreign import Foreign
 
 HTTP = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -22,6 +23,14 @@ class Reference:
     data: bytes
     plain: bool = False
     complete: bool = False
+    rest: bytes = b""
+    """What follows the last chunk."""
+    is_doubtful: bool = False
+    """Whether it is as it is stored for lack of evidence."""
+
+    @property
+    def has_problem(self) -> bool:
+        return self.is_doubtful or not (self.plain or self.complete) or not is_trailer(self.rest)
 
 
 def size_line(body: bytes, position: int) -> tuple[int, int] | None:
@@ -51,11 +60,9 @@ def size_line(body: bytes, position: int) -> tuple[int, int] | None:
     return (int(number, 16), position) if position - begin <= MAX_CHUNK_LINE else None
 
 
-def reference(body: bytes) -> Reference:
+def taken_apart(body: bytes) -> Reference:
     """Take a body apart as RFC 9112, section 7.1, says; what came before a break is kept."""
     line = size_line(body, 0)
-    if line is None:
-        return Reference(body, plain=bool(body))
     data = b""
     while line is not None and line[0]:
         size, begin = line
@@ -65,7 +72,80 @@ def reference(body: bytes) -> Reference:
         line = size_line(body, end + line_break) if line_break else None
         if line is not None and line[1] - end > MAX_CHUNK_LINE:
             line = None
-    return Reference(data, complete=line is not None)
+    if line is None:
+        return Reference(data)
+    return Reference(data, complete=True, rest=body[line[1] :])
+
+
+def is_trailer(rest: bytes) -> bool:
+    """Whether these are trailer fields and a blank line, or nothing."""
+    lines = rest.replace(b"\r\n", b"\n").split(b"\n")
+    last = lines.pop()
+    if lines and not lines[-1]:
+        lines.pop()
+    names = [line.partition(b":")[0].rstrip(b" \t") for line in lines if b":" in line]
+    is_named = all(name and re.fullmatch(rb"[\w!#$%&'*+.^`|~-]+", name) for name in names)
+    return last in (b"", b"\r") and len(names) == len(lines) and is_named and b"\r" not in b"".join(lines)
+
+
+def is_cut_line(after: bytes) -> bool:
+    """Whether this is a part of what comes between two chunks."""
+    return re.fullmatch(rb"\r?|\r?\n[ \t]*[\da-fA-F]*[ \t]*(;[^\r\n]*)?\r?", after) is not None
+
+
+def reference(body: bytes, *, truncated: bool = False, stated: bytes | None = None) -> Reference:
+    """The payload of a body whose head says that it is chunked; `stated` is the payload by its digest."""
+    found = taken_apart(body)
+    stored = Reference(body, plain=bool(body))
+    line = size_line(body, 0)
+    if line is None:
+        return stored
+    size, begin = line
+    after = body[begin + size :]
+    is_strict = body[:begin].endswith(b"\r\n")
+    has_end = begin + size <= len(body)
+    has_next = found.complete or len(found.data) > size
+    if not has_next and size:
+        line_break = re.match(rb"\r?\n", after)
+        following = size_line(after, line_break.end()) if line_break is not None else None
+        has_next = has_end and following is not None and following[1] <= MAX_CHUNK_LINE
+    if not size:
+        has_next = is_trailer(found.rest) and found.rest.endswith(b"\n")
+    ends_there = bool(size) and has_end and len(after) <= MAX_CHUNK_LINE and is_cut_line(after)
+    is_cut = is_strict and (not has_end or (not size and after in (b"", b"\r")))
+    breaks = not found.complete and not _ends_in_chunk(body)
+    is_sure = is_strict and (has_next or (has_end and size > MAX_WEIGHED))
+    held_to_the_cut = truncated and not is_sure and bool((size and has_next) or (is_strict and ends_there))
+    if (
+        stated is not None
+        and not held_to_the_cut
+        and len(body) <= (64 << 10 if is_sure else MAX_WEIGHED)
+        and (breaks or not is_sure)
+    ):
+        if stated == body:
+            return stored
+        if stated == found.data:
+            return found
+    if is_sure or (size and has_next) or (is_strict and ends_there) or (is_cut and truncated):
+        return found
+    return replace(stored, is_doubtful=is_cut)
+
+
+def _ends_in_chunk(body: bytes) -> bool:
+    """Whether there are chunks up to the end of a body, the last of them cut off, or followed by no other."""
+    position, first = 0, True
+    while True:
+        if not first:
+            rest = body[position:]
+            if is_cut_line(rest):
+                return True
+            position += 2 if rest.startswith(b"\r\n") else 1
+        line = size_line(body, position)
+        if line is None:
+            return False
+        position, first = sum(line), False
+        if position > len(body):
+            return True
 
 
 SIZE_LINES = [
@@ -173,7 +253,7 @@ def decode(body: bytes, cuts: list[int]) -> tuple[bytes, ChunkedBody]:
         buffer = bytearray(body[start:stop])
         data += b"".join(map(bytes, decoder.feed(buffer)))
         buffer[:] = b"#" * len(buffer)
-    return data + b"".join(map(bytes, decoder.finish())), decoder
+    return data, decoder
 
 
 def chunked(data: bytes, sizes: Iterator[int], line: str = "{:x}\r\n") -> bytes:

@@ -20,7 +20,7 @@ from seekwarc.compat.warcio.streams import CheckedFile, DecodedPayload, PayloadF
 from seekwarc.errors import FormatError
 from seekwarc.frames.codings import DecodedFile
 from seekwarc.read.chunked_payload import ChunkedExtent
-from seekwarc.read.extent import Extent
+from seekwarc.read.extent import EVERYTHING, Extent
 from seekwarc.read.record import Record
 
 __all__ = ["ParseOptions", "SeekableRecord"]
@@ -164,12 +164,18 @@ class SeekableRecord(ArcWarcRecord):  # type: ignore[misc]  # warcio has no type
         extent = self._payload
         if chunked:
             start = len(self.record.header.raw) + self.record.content_length
-            extent = ChunkedExtent(self.record.body, start - extent.size, start)
+            extent = ChunkedExtent(
+                self.record.body,
+                start - extent.size,
+                start,
+                truncated=self.record.truncated is not None,
+                stated=self._field("WARC-Payload-Digest"),
+            )
         on_end = self.finish if self._verifier is not None else None
         if not coding:
             return buffered(PayloadFile(extent.open, on_end))
         # A body that breaks off ends where it does, as a program that reads what servers sent expects.
-        decoded = partial(DecodedFile, codings=(coding,), truncated=True)
+        decoded = partial(DecodedFile, codings=(coding,), limit=EVERYTHING, truncated=True)
         return buffered(DecodedPayload(lambda: decoded(extent.open()), on_end))
 
     def finish(self) -> None:
