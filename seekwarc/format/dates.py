@@ -77,10 +77,12 @@ class WarcDate:
         given = [it for it in (year, month, day, minute, second, fraction) if it is not None]
         try:
             start = date(int(year), int(month or 1), int(day or 1))
-            clock = time(int(hour or 0), int(minute or 0), int(second or 0), tzinfo=UTC)
+            # A leap second is the instant at which the next minute begins, as in POSIX time.
+            leap = minute == "59" and second == "60"
+            clock = time(int(hour or 0), int(minute or 0), 59 if leap else int(second or 0), tzinfo=UTC)
         except ValueError as error:
             raise FormatError(f"{text[:40]!r} is not a date: {error}") from error
-        seconds = (datetime.combine(start, clock) - _EPOCH) // _SECOND
+        seconds = (datetime.combine(start, clock) - _EPOCH) // _SECOND + leap
         if sign:
             zone = int(zone_hours) * 3600 + int(zone_minutes) * 60
             seconds -= zone if sign == "+" else -zone

@@ -248,7 +248,7 @@ _DECODERS: Final = {
     "zstd": _from_zstd,
 }
 _NOT_SUPPORTED: Final = frozenset(
-    [
+    {
         "aes128gcm",
         "bzip2",
         "compress",
@@ -261,7 +261,7 @@ _NOT_SUPPORTED: Final = frozenset(
         "x-bzip2",
         "x-compress",
         "xz",
-    ]
+    }
 )
 """Codings that are in use. Servers send any other word as well, such as UTF-8 or none: that is no coding."""
 KNOWN_CODINGS: Final = frozenset({*_DECODERS, "identity"})

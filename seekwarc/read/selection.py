@@ -165,7 +165,8 @@ def _microseconds(name: str, date: datetime | str | None) -> int | None:
 def http_media_type(record: Record) -> str | None:
     """Return the bare media type of a payload, in lower case: that of the HTTP head, or else the header's."""
     value = (record.http or record.header).get("Content-Type")
-    return value.partition(";")[0].strip().lower() if value is not None else None
+    # What servers write after blanks is no part of it either.
+    return "".join(value.partition(";")[0].split()[:1]).lower() if value is not None else None
 
 
 def _any_matches(patterns: Iterable[str], text: str | None) -> bool:

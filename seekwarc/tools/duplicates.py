@@ -8,6 +8,7 @@ These stay, since a revisit of them, or they as revisits, could not be resolved,
 
 - records that are truncated, segmented, share a gzip member, or lack an ID, a URI or a date;
 - records whose ID another record has, too, and those whose digests are wrong;
+- those whose chunked body is followed by trailer fields, which no revisit keeps;
 - those to which, or to whose URI, a revisit refers that has no HTTP head, or is a server-not-modified one: it
   takes the head of its original;
 - records without an HTTP head, unless type and Content-Type are those of the original.
@@ -38,6 +39,7 @@ from seekwarc.format.profiles import is_identical_payload, is_server_not_modifie
 from seekwarc.format.seektable import TableChoice, TableTrust
 from seekwarc.format.warc import RECORD_END, RecordHeader
 from seekwarc.options import integer
+from seekwarc.read.chunked_payload import ChunkedExtent
 from seekwarc.read.digests import DigestVerdict, check_payload_digest
 from seekwarc.read.extent import Extent
 from seekwarc.read.options import ReadOptions
@@ -85,6 +87,7 @@ AGAIN: Final = "full records again"
 DAMAGED: Final = "damaged, or a digest is wrong"
 OTHER_BYTES: Final = "other bytes with the same digest, or of another type"
 SHARED_ID: Final = "another record has the same ID"
+TRAILER: Final = "trailer fields follow its chunked body, which a revisit would not keep"
 HEAD_IS_NEEDED: Final = "a revisit without an HTTP head, or server-not-modified, refers to it or its URI"
 AGAINST_RULES: Final = "its header breaks a rule of the standard"
 NO_ORIGINAL: Final = "the original is not in these files"
@@ -266,7 +269,7 @@ class Duplicates(Changes):
         record = self._record(entry)
         if record.payload.size < self._min_size:
             return None
-        reason = OTHER_BYTES
+        reason = TRAILER if _has_trailer(record) else OTHER_BYTES
         for other in older:
             try:
                 if not self._shares_id(other) and have_same(record, self._record(other)):
@@ -376,11 +379,18 @@ def _full(revisit: Record, original: Record) -> Change:
         start = len(original.header.raw)
         body = Extent(original.body, start + other.size, start + original.content_length)
         return _changed(AGAIN, revisit, draft, head, body)
-    return _changed(AGAIN, revisit, draft, b"%s%x\r\n" % (head, payload.size), payload, b"\r\n0\r\n\r\n")
+    chunk = (b"%x\r\n" % payload.size, payload, b"\r\n") if payload.size else ()
+    return _changed(AGAIN, revisit, draft, head, *chunk, b"0\r\n\r\n")
 
 
 def _is_chunked(record: Record) -> bool:
     return record.http is not None and record.http.chunked
+
+
+def _has_trailer(record: Record) -> bool:
+    """Return whether trailer fields follow a chunked body, whose size was asked for."""
+    payload = record.payload
+    return isinstance(payload, ChunkedExtent) and bool(payload.trailer.strip())
 
 
 def have_same(record: Record, older: Record) -> bool:
@@ -394,6 +404,8 @@ def have_same(record: Record, older: Record) -> bool:
         return False
     one, two = record.payload, older.payload
     if one.size != two.size or one.problem is not None or two.problem is not None:
+        return False
+    if _has_trailer(record) or _has_trailer(older):
         return False
     return all(one.pread(start, STEP) == two.pread(start, STEP) for start in range(0, one.size, STEP))
 

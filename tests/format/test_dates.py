@@ -237,3 +237,10 @@ def test_without_a_date_it_is_now_to_the_second() -> None:
 def test_a_datetime_without_a_zone_is_refused() -> None:
     with pytest.raises(ValueError, match="time zone"):
         format_date(datetime(2026, 11, 21))  # noqa: DTZ001
+
+
+def test_a_leap_second_is_the_beginning_of_the_next_minute() -> None:
+    leap = WarcDate.parse("2016-12-31T23:59:60Z")
+    assert (str(leap), leap.precision) == ("2016-12-31T23:59:60Z", "second")
+    assert WarcDate.parse("2016-12-31T23:59:59Z") < leap
+    assert leap == WarcDate.parse("2017-01-01T00:00:00Z")

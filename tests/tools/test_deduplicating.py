@@ -397,3 +397,18 @@ def test_memory_does_not_grow_with_the_number_of_records(
         peaks.append(int(found[2]))
     assert peaks[1] - peaks[0] < 16
     assert peaks[1] < 200
+
+
+def test_records_with_trailer_fields_stay(tmp_path) -> None:
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n"
+    path = tmp_path / "old.warc.zst"
+    with seekwarc.open(path, "w") as out:
+        for trailer in (b"", b"Expires: never\r\n", b""):
+            out.write(
+                "response", target_uri=URI, content_type="application/http", block=head + trailer + b"\r\n"
+            )
+    done = tools.dedupe(path, tmp_path / "new.warc.zst", min_size=1)
+    assert done.revisits == 1
+    assert sum(done.left.values()) == 1
+    assert "trailer" in next(iter(done.left))
+    assert types(tmp_path / "new.warc.zst") == ["response", "response", "revisit"]
