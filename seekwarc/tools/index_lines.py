@@ -273,7 +273,7 @@ def _made_digest(record: Record, head: HttpHead | None, wanted: LineOptions) -> 
     if wanted.stated_digests:
         return None, None
     # Both come of one pass, for a pipe cannot be read twice.
-    is_counted = wanted.details and head.chunked
+    is_counted = wanted.details and head is not None and head.chunked
     stated = record.payload_digest if is_counted else None
     digests = BlockDigests(
         head,
