@@ -516,7 +516,7 @@ def test_text_of_a_damaged_payload_is_an_error(tmp_path) -> None:
     damaged = answer(
         gzip.compress(html("x" * 500))[:-30] + b"\xff" * 30, "text/html", "Content-Encoding: gzip"
     )
-    unknown = answer(html("x"), "text/html", "Content-Encoding: rot13")
+    unknown = answer(html("x"), "text/html", "Content-Encoding: compress")
     with seekwarc.open(crawl_of(tmp_path / "a.warc.zst", [damaged, unknown])) as archive:
         for record, error in zip(archive, (FormatError, UnsupportedError), strict=True):
             with pytest.raises(error):

@@ -214,7 +214,7 @@ def test_a_chunked_response_has_the_payload_digest_of_its_body(size: int, wrap: 
     ("content_type", "head"),
     [
         ("text/plain", HTTP_HEAD),
-        (RESPONSE, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"),
+        (RESPONSE, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n3\r\nyou\r\n"),
         ("application/http; msgtype=request", b"POST / HTTP/1.1\r\nHost: example.org\r\n\r\n"),
         (RESPONSE, b"no head at all "),
     ],
