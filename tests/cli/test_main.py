@@ -16,6 +16,7 @@ import seekwarc
 from seekwarc.cli import VERBS
 from seekwarc.frames.codec import LIBRARY
 from tests.support.foreign import Foreign, gzip_member, warc_header
+from tests.support.processes import PATIENT
 
 
 def test_the_version_is_the_packages(command) -> None:
@@ -288,13 +289,13 @@ def test_a_signal_that_comes_while_something_is_taken_away_stops_all_the_same(nu
         def run(options):
             last = Last()
             del last
-            time.sleep(20)
+            time.sleep(600)
 
         sys.modules["seekwarc.cli.ls"] = types.SimpleNamespace(add_arguments=lambda _: None, run=run)
         sys.exit(seekwarc.cli.main(["ls"]))
     """
     command = [sys.executable, "-c", textwrap.dedent(script)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=15)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENT)
     assert (done.returncode, done.stderr) == (128 + number, "seekwarc: stopped\n")
 
 
@@ -309,16 +310,14 @@ def test_a_signal_after_one_that_was_lost_stops_the_command(number: int) -> None
             for _ in range(2):
                 try:
                     os.kill(os.getpid(), {int(number)})
-                    time.sleep(20)
+                    time.sleep(600)
                 except BaseException as error:
                     last = error
             raise last
 
         sys.modules["seekwarc.cli.ls"] = types.SimpleNamespace(add_arguments=lambda _: None, run=run)
-        started = time.monotonic()
-        status = seekwarc.cli.main(["ls"])
-        sys.exit(status if time.monotonic() - started < 10 else "deaf")
+        sys.exit(seekwarc.cli.main(["ls"]))
     """
     command = [sys.executable, "-c", textwrap.dedent(script)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=45)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENT)
     assert (done.returncode, done.stderr) == (128 + number, "seekwarc: stopped\n")

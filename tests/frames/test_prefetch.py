@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from seekwarc.frames.prefetch import BATCH_WEIGHT, MAX_BATCHES, MAX_ITEMS, Prefetcher, PrefetchWindow
+from tests.support.processes import PATIENT
 
 
 def weightless(_: Any) -> int:
@@ -25,7 +26,7 @@ def threads() -> list[str]:
 def no_thread_is_left() -> Iterator[None]:
     assert threads() == []
     yield
-    end = time.monotonic() + 5
+    end = time.monotonic() + PATIENT
     while threads() and time.monotonic() < end:
         time.sleep(0.01)
     assert threads() == []
@@ -33,7 +34,7 @@ def no_thread_is_left() -> Iterator[None]:
 
 def settles(condition: Callable[[], object]) -> bool:
     """Tell whether something becomes true soon."""
-    end = time.monotonic() + 5
+    end = time.monotonic() + PATIENT
     while not condition() and time.monotonic() < end:
         time.sleep(0.005)
     return bool(condition())
@@ -132,9 +133,7 @@ def test_closing_stops_an_endless_iterator() -> None:
 
     ahead = Prefetcher(items(), weightless)
     assert next(iter(ahead)) == 1
-    begun = time.monotonic()
     ahead.close()
-    assert time.monotonic() - begun < 5
     assert threads() == []
 
 

@@ -7,7 +7,6 @@ import os
 import random
 import re
 import shutil
-import time
 import tracemalloc
 import warnings
 from collections.abc import Callable, Iterator
@@ -202,10 +201,9 @@ def test_planning_that_is_abandoned_waits_for_no_answer(crawl: Path) -> None:
     with RangeServer(crawl.read_bytes()) as server:
         planned = seekwarc.splits(f"{server.root}/{number}.warc.zst" for number in range(200))
         next(planned)
-        server.latency = 30
-        begin = time.monotonic()
+        server.latency = 600
         planned.close()
-        assert time.monotonic() - begin < 10
+        assert len(server.asked) < 200
 
 
 def test_a_part_of_an_object_is_read_without_the_rest(crawl: Path) -> None:

@@ -33,6 +33,7 @@ from seekwarc.storage.opening import open_source
 from seekwarc.storage.remote import RemoteSource
 from seekwarc.storage.source import RangeSource, Stats
 from tests.support.foreign import Foreign
+from tests.support.processes import PATIENT
 from tests.support.rangeserver import (
     Answer,
     Content,
@@ -500,31 +501,27 @@ def test_closing_ends_a_wait_before_a_retry(server: RangeServer, monkeypatch: py
 
 
 def test_closing_ends_a_request_that_hangs(server: RangeServer) -> None:
-    server.fault = delayed(10)
+    server.fault = delayed(600)
     source = opened(server)
     with ThreadPoolExecutor(1) as pool:
         reading = pool.submit(source.read, 0, 10)
         while not server.asked:
             time.sleep(0.01)
-        begin = time.monotonic()
         source.close()
         with pytest.raises(SourceError, match="closed"):
-            reading.result(timeout=10)
-        assert time.monotonic() - begin < 5
+            reading.result(timeout=PATIENT)
 
 
 def test_ctrl_c_ends_a_command_whose_server_hangs(server: RangeServer) -> None:
-    server.fault = delayed(10)
+    server.fault = delayed(600)
     command = [sys.executable, "-m", "seekwarc", "cat", server.url, "5", "--length", "100"]
-    begin = time.monotonic()
     with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
         while not server.asked:
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        errors = process.stderr.read()
+        _, errors = process.communicate(timeout=PATIENT)
     assert process.returncode == 130
     assert b"Traceback" not in errors
-    assert time.monotonic() - begin < 5
 
 
 # Forks.
