@@ -75,6 +75,19 @@ STORE_NOTHING = {"ABC", "Generic", "Mapping", "Protocol", "dict", "io.RawIOBase"
 STORE_NOTHING |= {"IntEnum", "NamedTuple", "StrEnum"}
 """Bases of compiled classes whose constructors store nothing in attributes."""
 
+MAY_ASSERT = {
+    "seekwarc.compat.spark": "Spark hands back the partition that it was given",
+    "seekwarc.conform.command": "the process was started with pipes",
+    "seekwarc.inside.apart": "the process was started with pipes",
+    "seekwarc.inside.clips": "packets without times were given times, or refused",
+    "seekwarc.inside.exact_clips": "the kind was chosen for its codecs; frames without times are left out",
+    "seekwarc.inside.search_file": "a key is written after its page, by this package",
+    "seekwarc.tools.parts": "jobs that the module makes have a part",
+    "seekwarc.tools.sinks": "files that the module makes have entries",
+    "seekwarc.tools.workers": "only workers with a job send messages",
+}
+"""Modules with assertions that type checkers need, and why nothing that a file holds can make them fail."""
+
 MAX_LINES = 500
 """A longer file cannot be read in one sitting."""
 
@@ -273,6 +286,15 @@ def test_one_verb_does_not_load_the_others() -> None:
         "seekwarc.cli.sizes",
         "seekwarc.cli.targets",
     }
+
+
+def test_assertions_are_for_type_checkers_alone() -> None:
+    asserting = {
+        module
+        for module, path in MODULES.items()
+        if any(isinstance(node, ast.Assert) for node in nodes_of(path))
+    }
+    assert asserting == set(MAY_ASSERT), "raise a typed error for what a file may hold"
 
 
 def test_no_file_is_too_long_to_read() -> None:

@@ -117,7 +117,7 @@ def found_record(options: argparse.Namespace, *, part: str = "payload") -> Itera
         with _logical(None, files, options) as found:
             yield found
         return
-    missing: NotFoundError | None = None
+    missing = NotFoundError("has no file to look in")
     for name in files:
         with open_archive(name, **given) as archive:
             try:
@@ -134,7 +134,6 @@ def found_record(options: argparse.Namespace, *, part: str = "payload") -> Itera
             with _logical(record, files, options) as found:
                 yield found
             return
-    assert missing is not None
     missing.source = options.file
     raise missing
 

@@ -27,6 +27,7 @@ from seekwarc.cli.selecting import add_date_arguments
 from seekwarc.errors import NotFoundError
 from seekwarc.format.conditions import checked_type
 from seekwarc.format.words import counted
+from seekwarc.inside.snippets import Snippet
 from seekwarc.tools.text_searching import LIMIT, MAX_LIMIT, Hit, Search, SearchIndex
 
 __all__ = ["add_arguments", "run"]
@@ -105,17 +106,16 @@ def _lines(hit: Hit) -> str:
         f"    {printable(hit.uri)}",
     ]
     if hit.snippet is not None:
-        lines.append(f"    {_marked(hit)}")
+        lines.append(f"    {_marked(hit.snippet)}")
     if hit.problem is not None:
         lines.append(f"    {printable(hit.problem)}")
     return "\n".join([*lines, f"    seekwarc cat {_quoted(hit.file)} {hit.offset}"]) + "\n\n"
 
 
-def _marked(hit: Hit) -> str:
-    assert hit.snippet is not None
+def _marked(snippet: Snippet) -> str:
     before, after = BOLD if sys.stdout.isatty() else STARS
     # Two characters of no text stand for the marks until what is archived is safe for a terminal.
-    return printable(hit.snippet.marked(*PRIVATE)).replace(PRIVATE[0], before).replace(PRIVATE[1], after)
+    return printable(snippet.marked(*PRIVATE)).replace(PRIVATE[0], before).replace(PRIVATE[1], after)
 
 
 def _quoted(name: str) -> str:

@@ -59,7 +59,9 @@ class RecordingConnector(aiohttp.TCPConnector):
     ) -> ResponseHandler:
         protocol = await super()._create_connection(req, traces, timeout)
         transport = protocol.transport
-        assert transport is not None
+        if transport is None:
+            # The connection is lost already, which aiohttp reports when it is used.
+            return protocol
         scheme = "https" if transport.get_extra_info("sslcontext") is not None else "http"
         address = transport.get_extra_info("peername") if req.proxy is None else None
         ip_address = address[0] if isinstance(address, tuple) else None

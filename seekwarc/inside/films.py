@@ -157,7 +157,8 @@ class Film(Closing):
 
     def ticks(self, stream: Stream, time: Fraction) -> int:
         """Return a time as a stream counts it."""
-        assert stream.time_base is not None
+        if stream.time_base is None:
+            raise FormatError(f"{stream.type} has no unit of time: it is damaged")
         return int((time + self._origin) / stream.time_base)
 
     def packets(

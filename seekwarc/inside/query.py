@@ -123,12 +123,11 @@ class _Any:
         return any(it.is_in(page) for it in self.inner)
 
 
-_Node: TypeAlias = Words | _All | _Any | _Not
+_Node: TypeAlias = Words | _All | _Any
 
 
 def _expression(node: _Node) -> str:
     """Return what finds all pages that match, and perhaps others."""
-    assert not isinstance(node, _Not)
     return node.expression if isinstance(node, Words) else f"({node.expression})"
 
 
@@ -224,7 +223,6 @@ class _Parser:
             raise ValueError("a `)` has no `(` before it")
         if node is None and not self._sites and not self._types:
             raise ValueError("the query has no word to search for")
-        assert not isinstance(node, _Not)
         return TextQuery(node, tuple(self._sites), tuple(self._types))
 
     def _next(self) -> re.Match[str] | None:

@@ -93,6 +93,8 @@ class _Pages:
                     continue
                 captured, page = found
                 self.count += 1
+                if isinstance(page, Page):
+                    self._seen.add(page.key)
                 yield json.dumps([captured._replace(length=record.length), page]) + "\n"
         except FormatError as damage:
             self._note(damage)
@@ -132,10 +134,7 @@ class _Pages:
         if found is None or not (found.title or (found.text and not found.text.isspace())):
             return None
         key = text_key(found.text, found.title)
-        if key in self._seen:
-            return key
-        self._seen.add(key)
-        return Page.of(found.text, found.title)
+        return key if key in self._seen else Page.of(found.text, found.title)
 
 
 def _seconds(record: Record) -> int | None:
