@@ -7,7 +7,10 @@ Plan: `obstore.put` takes an iterator of parts and sends several at a time. If t
 cannot be sent, it aborts the upload, and the store drops the parts. It is called in a thread, whose iterator
 takes parts from the bytes that are waiting. Only these bytes are shared, under one lock: what the thread has
 not taken can still be cut off, and it takes nothing of a record that is not complete, unless that is large.
-An object of a single part is put in one request.
+An object of a single part is put in one request. What a store answers is not believed: the object is asked
+for afterwards, and is made if it is there and has the size, and the ETag, that it should have. So it is if
+the answer was lost, after which a repeated request is answered by 404: it is made then, too, unless it is the
+one that was there before.
 
 Worst case: the process is killed. Then no object appears, but the parts that were sent stay in the store
 until a rule of the bucket removes them.
@@ -21,7 +24,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from itertools import chain
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from seekwarc.errors import SourceError, TargetError
 from seekwarc.storage.remote_errors import failure_of
@@ -84,15 +87,8 @@ class StoredObject:
             self._asked(lambda: obstore.delete(self._store, self._key))
 
     def _version(self) -> str | None:
-        import obstore
-
-        def ask() -> str | None:
-            try:
-                return obstore.head(self._store, self._key)["e_tag"] or "unknown"
-            except FileNotFoundError:
-                return None
-
-        return self._asked(ask)
+        found = self._asked(lambda: _found(self._store, self._key))
+        return found.version if found is not None else None
 
     def _asked(self, ask: Callable[[], _T]) -> _T:
         try:
@@ -101,6 +97,8 @@ class StoredObject:
             raise self._failed(error) from None
 
     def _failed(self, error: Exception) -> TargetError:
+        if isinstance(error, TargetError):
+            return TargetError(error.message, source=self.name)
         # All but the key has been found to be right, so what is missing is the bucket.
         is_missing = isinstance(error, FileNotFoundError)
         why = "there is no such bucket (404)" if is_missing else failure_of(error).text
@@ -113,7 +111,7 @@ class Upload(StoredObject):
     def __init__(self, url: str) -> None:
         super().__init__(url)
         self._bytes = _Bytes()
-        self._made: Future[str | None] = Future()
+        self._made: Future[str] = Future()
         self._abort = weakref.finalize(self, _abort, self._bytes, self._made, os.getpid())
         given = self._store, self._key, self._bytes, self._made
         # A daemon, which an interrupted program does not wait for.
@@ -238,25 +236,64 @@ class _AbortedError(Exception):
     """Raised in the iterator of parts: `obstore.put` then aborts the upload."""
 
 
-def _send(store: ObjectStore, key: str, given: _Bytes, made: Future[str | None]) -> None:
+class _Found(NamedTuple):
+    """An object that is there."""
+
+    version: str
+    size: int
+
+
+def _found(store: ObjectStore, key: str) -> _Found | None:
     import obstore
 
     try:
-        parts = given.parts()
-        first = next(parts, b"")
-        if given.are_all_taken:
-            result = obstore.put(store, key, first, use_multipart=False)
-        else:
-            rest = chain([first], parts)
-            result = obstore.put(store, key, rest, chunk_size=PART_SIZE, max_concurrency=AT_ONCE)
+        found = obstore.head(store, key)
+    except FileNotFoundError:
+        return None
+    return _Found(found["e_tag"] or "unknown", found["size"])
+
+
+def _is_same(version: str, found: _Found | None) -> bool:
+    return found is not None and version.strip('"') == found.version.strip('"')
+
+
+def _send(store: ObjectStore, key: str, given: _Bytes, made: Future[str]) -> None:
+    try:
+        made.set_result(_sent(store, key, given))
     except BaseException as error:  # noqa: BLE001 - raised where it is waited for
         made.set_exception(error)
         given.stop()
+
+
+def _sent(store: ObjectStore, key: str, given: _Bytes) -> str:
+    """Make the object, and return its version."""
+    import obstore
+
+    parts = given.parts()
+    first = next(parts, b"")
+    if given.are_all_taken:
+        version = obstore.put(store, key, first, use_multipart=False)["e_tag"]
     else:
-        made.set_result(result["e_tag"])
+        before = _found(store, key)
+        rest = chain([first], parts)
+        try:
+            version = obstore.put(store, key, rest, chunk_size=PART_SIZE, max_concurrency=AT_ONCE)["e_tag"]
+        except Exception:
+            # Perhaps only the answer is lost.
+            found = _found(store, key) if given.are_all_taken else None
+            if found is None or found == before or found.size != given.size:
+                raise
+            return found.version
+    found = _found(store, key)
+    # Elsewhere the ETags of an upload and of its object may be written in different ways.
+    is_other = store.__class__.__name__ == "S3Store" and version and not _is_same(version, found)
+    if found is None or found.size != given.size or is_other:
+        there = "there is no such object" if found is None else "there is another object, or part of it"
+        raise TargetError(f"cannot be written: the store says that it has made it, but {there}; try again")
+    return found.version
 
 
-def _abort(given: _Bytes, made: Future[str | None], process: int) -> None:
+def _abort(given: _Bytes, made: Future[str], process: int) -> None:
     # A forked process has a copy of the object, but the upload is its parent's.
     if os.getpid() == process:
         given.stop()

@@ -98,6 +98,49 @@ def test_a_server_that_fails_is_an_error_and_leaves_nothing(broken: str, bucket:
     assert bucket.read("a") == DATA
 
 
+@pytest.mark.parametrize(("size", "broken"), [(1000, "PUT "), (len(DATA), "POST uploadId")])
+def test_a_store_that_makes_nothing_and_says_it_has_is_an_error(
+    size: int, broken: str, bucket: Bucket
+) -> None:
+    bucket.broken, bucket.status = broken, 200
+    upload = written(bucket.url("a"), DATA[:size])
+    with pytest.raises(seekwarc.TargetError, match="says that it has made it, but there is no such object"):
+        upload.finish()
+    assert not upload.is_made
+
+
+@pytest.mark.parametrize("old", [b"old", DATA])
+def test_an_old_object_is_not_taken_for_the_new_one(old: bytes, bucket: Bucket) -> None:
+    bucket.client.put_object(Bucket=bucket.name, Key="a", Body=old)
+    for bucket.broken, bucket.status in (("POST uploadId", 200), ("POST uploadId", 404)):
+        with pytest.raises(seekwarc.TargetError):
+            written(bucket.url("a")).finish()
+    assert bucket.read("a") == old
+
+
+def test_an_object_whose_last_answer_is_lost_is_made(bucket: Bucket) -> None:
+    bucket.lost = "POST uploadId"
+    upload = written(bucket.url("a"))
+    upload.finish()
+    assert upload.is_made
+    assert bucket.read("a") == DATA
+    assert bucket.asked.count("HEAD ") == 2, "before and after"
+    upload.abort()
+    assert bucket.listed() == []
+
+
+@pytest.mark.parametrize("number", range(1, 7))
+@pytest.mark.parametrize("status", [403, 500])
+def test_an_upload_of_which_a_part_is_refused_is_aborted(number: int, status: int, bucket: Bucket) -> None:
+    bucket.broken, bucket.status = f"partNumber={number}", status
+    upload = Upload(bucket.url("a"))
+    with pytest.raises(seekwarc.TargetError):
+        for start in range(0, PART * 11 // 2, STEP):
+            upload.write(noise(STEP, seed=start))
+        upload.finish()
+    assert (bucket.listed(), bucket.unfinished()) == ([], [])
+
+
 def test_a_writer_waits_for_a_slow_server(bucket: Bucket) -> None:
     bucket.open.clear()
     upload = Upload(bucket.url("a"))

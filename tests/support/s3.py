@@ -23,14 +23,15 @@ import pytest
 from tests.support.rangeserver import Content, RangeServer
 
 Failing = Callable[[str, str], int | None]
+COMPLETE = b"<CompleteMultipartUploadResult><ETag>&quot;made&quot;</ETag></CompleteMultipartUploadResult>"
 
 
 @contextlib.contextmanager
-def new_bucket(failing: Failing | None = None) -> Iterator[tuple[str, Any]]:
+def new_bucket(failing: Failing | None = None, losing: Failing | None = None) -> Iterator[tuple[str, Any]]:
     """Make a bucket; yield its name, and a client of the service.
 
     Processes started meanwhile find it too, by their environment. `failing` is given each method and path
-    with query, and returns the status of an error to answer with, or None.
+    with query, and returns the status to answer with, or None. So is `losing`, after the request was done.
     """
     import boto3  # noqa: PLC0415
     from moto.s3.models import FakeMultipart  # noqa: PLC0415
@@ -54,10 +55,15 @@ def new_bucket(failing: Failing | None = None) -> Iterator[tuple[str, Any]]:
         asked = environ["PATH_INFO"] + "?" + environ["QUERY_STRING"]
         wrong = failing(environ["REQUEST_METHOD"], asked) if failing is not None else None
         if wrong is None:
-            return application(environ, start_response)
-        environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-        start_response(f"{wrong} Some Error", [("Content-Length", "0")])
-        return [b""]
+            wrong = losing(environ["REQUEST_METHOD"], asked) if losing is not None else None
+            if wrong is None:
+                return application(environ, start_response)
+            list(application(environ, lambda *_: None))
+        else:
+            environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        body = COMPLETE if wrong == 200 else b""
+        start_response(f"{wrong} Some", [("Content-Length", str(len(body))), ("ETag", '"made"')])
+        return [body]
 
     server = make_server("127.0.0.1", 0, service, threaded=True, request_handler=Quiet)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)

@@ -32,11 +32,11 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         pass
 
-    def _answer(self, status: int, body: bytes = b"") -> None:
+    def _answer(self, status: int, body: bytes = b"", size: int | None = None) -> None:
         self.send_response(status)
         self.send_header("ETag", '"made"')
         self.send_header("Last-Modified", "Mon, 23 Nov 2026 12:00:00 GMT")
-        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Length", str(len(body) if size is None else size))
         self.end_headers()
         self.wfile.write(body)
 
@@ -46,7 +46,8 @@ class _Handler(BaseHTTPRequestHandler):
         return unquote(parts.path), parse_qs(parts.query, keep_blank_values=True), body
 
     def do_HEAD(self) -> None:
-        self._answer(200 if self._asked()[0] in self.server.objects else 404)
+        found = self.server.objects.get(self._asked()[0])
+        self._answer(404 if found is None else 200, size=len(found or b""))
 
     def do_PUT(self) -> None:
         path, query, body = self._asked()

@@ -26,10 +26,17 @@ class Bucket:
         self.asked: list[str] = []
         """Method and query of each request for an object."""
         self.broken = ""
-        """Requests for an object that contain this are answered by 500."""
+        """Requests for an object that contain this are answered by `status`, and not done."""
+        self.status = 500
         self.open = threading.Event()
         """While it is not set, parts wait for their answers."""
         self.open.set()
+        self.lost = ""
+        """Requests for an object that contain this are done, and answered by 404."""
+
+    def losing(self, method: str, asked: str) -> int | None:
+        query = asked.partition("?")[2]
+        return 404 if self.lost and self.lost in f"{method} {query}" else None
 
     def failing(self, method: str, asked: str) -> int | None:
         path, _, query = asked.partition("?")
@@ -38,7 +45,7 @@ class Bucket:
         self.asked.append(f"{method} {query}")
         if method == "PUT" and "partNumber" in query:
             self.open.wait(60)
-        return 500 if self.broken and self.broken in self.asked[-1] else None
+        return self.status if self.broken and self.broken in self.asked[-1] else None
 
     def url(self, key: str) -> str:
         return f"s3://{self.name}/{key}"
@@ -61,7 +68,10 @@ class Bucket:
 def uploads_to_a_bucket() -> Iterator[Bucket]:
     """Make a bucket; parts are small, and nothing is tried twice."""
     made = Bucket()
-    with pytest.MonkeyPatch.context() as patch, new_bucket(made.failing) as (made.name, made.client):
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        new_bucket(made.failing, made.losing) as (made.name, made.client),
+    ):
         patch.setattr(upload, "PART_SIZE", PART)
         patch.setattr(upload, "MAX_HELD", PART)
         patch.setattr(remote_url, "UPLOAD_RETRIES", 0)
