@@ -11,7 +11,7 @@ from contextlib import closing
 from functools import partial
 from typing import Final, Literal, NamedTuple
 
-from seekwarc.errors import ChecksumError, FormatError, TruncatedError, UnsupportedError
+from seekwarc.errors import ChecksumError, FormatError, LimitError, TruncatedError, UnsupportedError
 from seekwarc.format.seektable import MAX_TABLE_SIZE, SeekTable, max_table_size_at
 from seekwarc.format.warc import ARC_MAGIC, is_record_magic
 from seekwarc.format.zstd import (
@@ -45,6 +45,8 @@ FrameObserver = Callable[[int, int, FrameHeader | None], object]
 
 WHOLE_FRAME: Final = 1 << 20
 """Frames of at most this size, stored and decoded, are decoded in one call."""
+MAX_PADDING_AFAR: Final = 16 << 20
+"""Zeros after a gzip member that are passed where each read takes its time: they may have no end."""
 GZIP_STEP: Final = 32 << 10
 GZIP_PIECE: Final = 256 << 10
 PLAIN_PIECE: Final = 256 << 10
@@ -137,11 +139,16 @@ def _inflated(window: Window, offset: int) -> Iterator[Small]:
     from seekwarc.frames.inflate import gzip_codec
 
     codec = gzip_codec()
+    padding = 0
     data = window.at_hand(offset, GZIP_STEP)
     while data:
         if data[:2] != b"\x1f\x8b"[: len(data)]:
             if not data.strip(b"\0"):
                 offset += len(data)
+                padding += len(data)
+                if padding > MAX_PADDING_AFAR and window.source.policy.is_far:
+                    text = f"{MAX_PADDING_AFAR >> 20} MiB of zeros come before it; what follows is not read"
+                    raise LimitError(text, source=name, offset=offset)
                 data = window.at_hand(offset, GZIP_STEP)
                 continue
             raise FormatError(f"no gzip member starts here: found {data[:8]!r}", source=name, offset=offset)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from seekwarc.errors import FormatError, TruncatedError
+from seekwarc.errors import FormatError, LimitError, TruncatedError
 from seekwarc.read.search import RecordSearch
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def records_past_damage(
     Worst case: each record is said to be longer than the file, which is then read to its end for each. After
     a few passes that ends with an error.
     """
-    search = RecordSearch(file, compression)
+    search = RecordSearch(file, compression, limited=True)
     size = file.source.size or 0
     end = size if stop is None else min(stop, size)
     offset = previous = start
@@ -65,12 +65,13 @@ def records_past_damage(
             begin = offset = _begin_of_damage(offset, record, broken)
             if begin < end:
                 on_error(error.located(file.name, begin))
-                hopeless = _hopeless(file, error, begin)
-                if hopeless is not None:
-                    on_error(hopeless)
+                try:
+                    _refuse_hopeless(file, error, begin)
+                    header = broken.header if broken is not None else None
+                    found = search.next_after(begin, error.offset, header=header, between=broken is None)
+                except LimitError as hopeless:
+                    on_error(hopeless.located(file.name, begin))
                     return
-                header = broken.header if broken is not None else None
-                found = search.next_after(begin, error.offset, header=header, between=broken is None)
                 offset = max(found, begin + 1)
         else:
             offset = size if record is None else record.offset
@@ -86,12 +87,10 @@ def _begin_of_damage(offset: int, record: Record | None, broken: Record | None) 
     return record.offset if broken is not None else record.offset + max(record.length, 1)
 
 
-def _hopeless(file: ArchiveFile, error: FormatError, begin: int) -> FormatError | None:
+def _refuse_hopeless(file: ArchiveFile, error: FormatError, begin: int) -> None:
     rest = (file.source.size or 0) - begin
-    if not isinstance(error, TruncatedError) or file.may_mend(2 * rest):
-        return None
-    text = "the lengths of so many records are wrong that what follows is not searched"
-    return FormatError(text, source=file.name, offset=begin)
+    if isinstance(error, TruncatedError) and not file.may_mend(2 * rest):
+        raise LimitError("the lengths of so many records are wrong that what follows is not searched")
 
 
 def _misfit(

@@ -23,7 +23,7 @@ import contextlib
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from seekwarc.errors import ChecksumError, FormatError, TruncatedError
+from seekwarc.errors import ChecksumError, FormatError, LimitError, TruncatedError
 from seekwarc.format.warc import MAX_BLANK_BYTES, Grammar
 from seekwarc.frames.scan import Window
 from seekwarc.read.body import CUT_OFF
@@ -252,11 +252,12 @@ def is_followed(file: ArchiveFile, damage: int, compression: Compression) -> boo
         from seekwarc.read.search import RecordSearch
 
         size = file.source.size or 0
-        may_search = file.may_mend(size - damage)
-        file.followed = (
-            damage,
-            not may_search or RecordSearch(file, compression).next_after(damage, damage) < size,
-        )
+        is_followed = True
+        if file.may_mend(size - damage):
+            search = RecordSearch(file, compression, limited=True)
+            with contextlib.suppress(LimitError):
+                is_followed = search.next_after(damage, damage) < size
+        file.followed = damage, is_followed
     return file.followed[1]
 
 

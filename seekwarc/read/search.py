@@ -10,7 +10,9 @@ ones.
 
 Worst case: damages and lookalikes by the thousand, each of which could lead a search to the end of the file.
 What a search found is kept, and frames and table entries that are followed are counted against a budget that
-a sound file of that size would not use up; beyond it only the bytes are searched, once.
+a sound file of that size would not use up; beyond it only the bytes are searched, once. A server may claim
+any size, and send nonsense for ever: where each read takes its time, a search may be limited to `MAX_AFAR`
+bytes.
 """
 
 from __future__ import annotations
@@ -21,18 +23,22 @@ from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from typing import Final
 
-from seekwarc.errors import FormatError
+from seekwarc.compiling import override
+from seekwarc.errors import FormatError, LimitError
 from seekwarc.format.warc import RecordHeader
 from seekwarc.frames.pieces import Compression, Piece, pieces_from
 from seekwarc.frames.scan import Frame, Window, frame_at, frames_from
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.body import record_size
 from seekwarc.read.file_tables import FileTable
+from seekwarc.storage.source import RangeSource
 
 __all__ = ["RecordSearch"]
 
 SEARCH_STEP: Final = 1 << 20
 MAX_HEADER: Final = 64 << 10
+MAX_AFAR: Final = 256 << 20
+"""Bytes that one search may read where each read takes its time, if it is limited."""
 MAX_PIECES: Final = 64
 """A header that is longer, or in more frames, is not looked for: each place like one would cost as much."""
 MAX_LURES: Final = 16
@@ -44,11 +50,43 @@ BYTES_PER_HINT: Final = 64
 _BEGINNINGS: Final = {"zst": re.compile(rb"\x28\xb5\x2f\xfd"), "gz": re.compile(rb"\x1f\x8b\x08")}
 
 
-class RecordSearch:
-    """Looks for records in one file, damaged or not. The file's size must be known."""
+class _GivenUpError(LimitError):
+    """A search has read as much as it may."""
 
-    def __init__(self, file: ArchiveFile, compression: Compression) -> None:
+
+class _Bounded(RangeSource):
+    """A source of which no more than `MAX_AFAR` bytes are read."""
+
+    def __init__(self, source: RangeSource) -> None:
+        self.name, self.size, self.policy = source.name, source.size, source.policy
+        self._source = source
+        self._left = MAX_AFAR
+
+    @override
+    def read(self, start: int, stop: int) -> bytes:
+        self._left -= stop - start
+        if self._left < 0:
+            raise _GivenUpError(
+                f"no record begins in the {MAX_AFAR >> 20} MiB after the damage, and the rest of the file is "
+                "not searched; download it, and read it here",
+                source=self.name,
+            )
+        return self._source.read(start, stop)
+
+
+class RecordSearch:
+    """Looks for records in one file, damaged or not. The file's size must be known.
+
+    Args:
+        file: The file.
+        compression: Its compression.
+        limited: Raise a `LimitError` if `next_after` would read very much of a remote file.
+    """
+
+    def __init__(self, file: ArchiveFile, compression: Compression, *, limited: bool = False) -> None:
         self._file = file
+        self._source: RangeSource = file.source
+        self._is_limited = limited and file.source.policy.is_far
         self._compression: Compression = compression
         self._size = file.source.size or 0
         self._hints = MIN_HINTS + self._size // BYTES_PER_HINT
@@ -62,9 +100,9 @@ class RecordSearch:
     def header_at(self, offset: int, window: Window | None = None) -> RecordHeader | None:
         """Return the header of the record that begins at `offset`, None if none does."""
         file = self._file
-        pieces = pieces_from(window or Window(file.source), offset, self._compression, file.decoder)
+        pieces = pieces_from(window or Window(self._source), offset, self._compression, file.decoder)
         content, grammar = b"", file.grammar
-        with contextlib.suppress(FormatError):
+        try:
             for piece in islice(pieces, MAX_PIECES):
                 if not isinstance(piece, Piece):
                     break
@@ -74,6 +112,10 @@ class RecordSearch:
                     return grammar.parse(content[:end])
                 if len(content) > MAX_HEADER or not grammar.may_begin(content):
                     break
+        except _GivenUpError:
+            raise
+        except FormatError:
+            pass
         return None
 
     def first_between(
@@ -97,6 +139,8 @@ class RecordSearch:
         The record at `begin` is damaged, in the frame at `damage` if that is known; `between` tells that the
         damage is not inside a record, so that records may have been passed unseen.
         """
+        if self._is_limited:
+            self._source = _Bounded(self._file.source)
         if self._compression != "zst":
             return self._by_bytes(begin + 1)
         position = begin if between or damage is None else max(damage, begin)
@@ -138,7 +182,7 @@ class RecordSearch:
     def _steps(self, offset: int, *, after: bool = True) -> Iterator[Frame]:
         """Yield the frames after the one at `offset`, or from it on, as far as one can be stepped over."""
         with contextlib.suppress(FormatError):
-            for frame in frames_from(Window(self._file.source), offset):
+            for frame in frames_from(Window(self._source), offset):
                 if self._hints <= 0:
                     break
                 self._hints -= 1
@@ -168,7 +212,7 @@ class RecordSearch:
         return self._believed[table.start]
 
     def _agrees(self, listed: FileTable) -> bool:
-        window = Window(self._file.source)
+        window = Window(self._source)
         position = listed.start
         damage: int | None = None
         for entry in zip(listed.table.stored_sizes, listed.table.content_sizes, strict=True):
@@ -186,7 +230,7 @@ class RecordSearch:
 
     def _holds_frames(self, begin: int, end: int) -> bool:
         """Tell whether what should be damaged frames ends in whole ones: then the table hides these."""
-        window = Window(self._file.source)
+        window = Window(self._source)
         seen: set[int] = set()
         for offset in chain((begin,), self._lookalikes(begin + 1)):
             position = offset
@@ -223,7 +267,7 @@ class RecordSearch:
         return self._searched.stop - 1
 
     def _lookalikes(self, offset: int, end: int | None = None) -> Iterator[int]:
-        window = Window(self._file.source)
+        window = Window(self._source)
         plain, grammar = self._compression == "none", self._file.grammar
         beginning = _BEGINNINGS.get(self._compression, grammar.beginning)
         # What a header that begins in a step may need lies within one step and a header.

@@ -9,7 +9,9 @@ import pytest
 
 import seekwarc
 from seekwarc import FormatError
-from tests.support.foreign import Foreign
+from seekwarc.read import search
+from seekwarc.storage.plan import REMOTE
+from tests.support.foreign import Foreign, skippable
 from tests.support.sources import Pipe
 from tests.support.writing import noise
 
@@ -139,3 +141,39 @@ def test_a_part_that_is_no_range_is_refused(start: int, stop: int | None) -> Non
 def test_a_pipe_has_no_parts() -> None:
     with seekwarc.open(Pipe(crawl("bytes").bytes())) as archive, pytest.raises(seekwarc.SourceError):
         archive.between(0, 5)
+
+
+class Endless(seekwarc.RangeSource):
+    """A server that claims any size, and sends nonsense after a crawl for ever."""
+
+    def __init__(self, data: bytes, nonsense: bytes) -> None:
+        self.name, self.size, self.policy = "http://example.org/crawl", 40 << 30, REMOTE
+        self._data, self._nonsense = data, nonsense
+        self.requests = self.bytes_sent = 0
+
+    def read(self, start: int, stop: int) -> bytes:
+        self.requests += 1
+        self.bytes_sent += stop - start
+        found = self._data[start:stop]
+        return (
+            found
+            + (self._nonsense * ((stop - start) // len(self._nonsense) + 1))[: stop - start - len(found)]
+        )
+
+
+NONSENSE = [b"nonsense", b"\0", b"\x1f\x8b\x08\0", b"WARC/1.1\r\nx", skippable(0x184D2A50, b"x" * 40)]
+
+
+@pytest.mark.parametrize("nonsense", NONSENSE)
+@pytest.mark.parametrize("form", ["plain", "gzip", "bytes"])
+def test_endless_nonsense_of_a_server_is_given_up(form, nonsense, monkeypatch) -> None:
+    monkeypatch.setattr(search, "MAX_AFAR", 2 << 20)
+    data = crawl(form)
+    source = Endless(data if isinstance(data, bytes) else data.bytes(), nonsense)
+    told: list[FormatError] = []
+    with warnings.catch_warnings(), seekwarc.open(source, on_error=told.append) as archive:
+        warnings.simplefilter("ignore")
+        assert sum(1 for _ in archive) >= COUNT
+    assert "not searched; download it" in str(told[-1])
+    assert source.bytes_sent < 100 << 20
+    assert source.requests < 1000
