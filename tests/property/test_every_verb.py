@@ -1,0 +1,47 @@
+"""Every verb of the command, over damaged and foreign input of each kind that it takes."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from seekwarc.cli import VERBS as KNOWN
+from tests.support.verbs import VERBS, try_verb
+
+pytestmark = pytest.mark.needs(
+    "module:av", "module:pyarrow", "module:resiliparse", "module:starlette", "module:uvicorn"
+)
+
+
+@pytest.fixture(autouse=True)
+def servers_end_at_once(monkeypatch) -> Iterator[None]:
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    monkeypatch.setattr("seekwarc.serve.server.Server.run", lambda _: None)
+    yield
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+def test_each_verb_that_there_is_is_tried() -> None:
+    assert VERBS.keys() == KNOWN.keys()
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_no_input_gives_a_traceback_or_leaves_half_a_file(verb: str, tmp_path: Path) -> None:
+    tried(verb, range(2), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", VERBS)
+def test_no_input_of_thousands_does(verb: str, tmp_path: Path) -> None:
+    tried(verb, range(2, 2002), tmp_path)
+
+
+def tried(verb: str, seeds: range, folder: Path) -> None:
+    for seed in seeds:
+        here = folder / str(seed)
+        here.mkdir()
+        try_verb(verb, seed, here)

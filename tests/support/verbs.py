@@ -1,0 +1,261 @@
+"""Every verb of the command over damaged and foreign input, within this process.
+
+All that is done to an input follows from one number, so that a failure can be made again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import json
+import random
+import re
+import shlex
+import warnings
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import seekwarc
+from seekwarc import tools
+from seekwarc.cli import main
+from tests.support.arc import arc_record, first_record
+from tests.support.cdx import wacz_cluster
+from tests.support.films import small_film
+from tests.support.foreign import some_dictionary
+from tests.support.partial import PartsWriter
+from tests.support.writing import noise, response
+
+URI = "http://example.org/page"
+ARCHIVES = ("a.warc", "a.warc.gz", "a.warc.zst", "d.warc.zst", "a.arc", "a.arc.gz", "a.wacz", "a.warc.open")
+INDEXES = ("a.cdxj", "index.idx", "index.cdx.gz", "a.parquet")
+NAMES = ("", "é ", "\udcff", "new\nline", "%2F#?", "[x]*")
+"""What the name of a file that is not in a folder of others begins with."""
+NUMBERS = (b"\0" * 8, b"\xff" * 8, b"\xff\xff\xff\x7f", b"\x80", b"\r\n\r\n", b"\0\0\0\x80")
+DIGITS = (b"0", b"-1", b"99999999999999999999", b"2147483648", b"1e9", b"", b"x")
+SAMPLES = Path(__file__).parents[2] / "spec-notes" / "warc-zstd-seekable" / "samples"
+
+VERBS: dict[str, dict[str, tuple[str, ...]]] = {
+    "convert": {"convert {file} {new}.warc.zst": ARCHIVES, "convert {file} {new}.warc": ARCHIVES},
+    "pack": {
+        "pack {file} -o {new}.warc.zst --dedup": ARCHIVES,
+        "pack a.warc -o {new}.warc --dictionary {file}": ("dict",),
+    },
+    "ls": {"ls {file}": ARCHIVES, "ls --json --sort size {file}": ARCHIVES},
+    "cat": {
+        "cat {file} --uri " + URI: ARCHIVES,
+        "cat {file} {offset}": ARCHIVES,
+        "cat {file} {offset} --partial --decoded": ARCHIVES,
+        "cat --index {file} --uri " + URI: INDEXES,
+        "cat s.warc.gz --uri http://example.org/film.mp4 --range 5K+100 --sidecar {file}": (
+            "s.warc.gz.seek",
+        ),
+    },
+    "clip": {"clip {file} --uri http://example.org/film.mp4 --from 0 --to 1 -o {new}.mkv": ("film.warc",)},
+    "frames": {"frames {file} --uri http://example.org/film.mp4 --every 2 -o {new}": ("film.warc",)},
+    "extract": {"extract {file} -o {new}": ARCHIVES, "extract {file} -o {new} --partial": ARCHIVES},
+    "text": {"text {file} -o {new}.jsonl": ARCHIVES},
+    "info": {
+        "info {file}": (*ARCHIVES, *INDEXES),
+        "info {file} --json --by host": (*ARCHIVES, *INDEXES),
+        "info {file} {offset} --frames": ARCHIVES,
+    },
+    "index": {
+        "index {file} -o {new}.cdxj": ARCHIVES,
+        "index --all --parquet {file} -o {new}.parquet": ARCHIVES,
+        "index --text {file} -o {new}.fts": ARCHIVES,
+        "index --text a.warc -o {file}": ("a.fts",),
+        "index --sidecar {file} -o {new}.seek --min-size 1K": ("a.warc.gz", "s.warc.gz"),
+    },
+    "lookup": {
+        "lookup {file} " + URI: INDEXES,
+        "lookup {file} http://example.org/ --match domain --json": INDEXES,
+    },
+    "search": {"search {file} tea": ("a.fts",), 'search {file} "earl grey" --order date --json': ("a.fts",)},
+    "verify": {"verify {file}": ARCHIVES, "verify --all --profile --json {file}": ARCHIVES},
+    "conform": {"conform {file} true": ("manifest.json",)},
+    "recover": {
+        "recover {file} {new}.warc.zst": ARCHIVES,
+        "recover --partial {file} {new}.warc.zst": ARCHIVES,
+    },
+    "concat": {"concat a.warc {file} -o {new}.warc.zst": ARCHIVES},
+    "split": {"split {file} -o {new} --records 2": ARCHIVES},
+    "filter": {
+        "filter {file} --type response -o {new}.warc.zst": ARCHIVES,
+        "filter a.warc --cdxj {file} -o {new}.warc.zst": ("a.cdxj",),
+    },
+    "redact": {
+        "redact {file} --uri */page --reason x -o {new}.warc.zst": ARCHIVES,
+        "redact a.warc --uris {file} --with-revisits -o {new}.warc.zst": ("uris",),
+    },
+    "join": {"join {file} -o {new}.warc.zst": ("parts.warc.zst", *ARCHIVES)},
+    "dedupe": {
+        "dedupe a.warc {file} -o {new}.warc.zst": ARCHIVES,
+        "dedupe --undo {file} -o {new}.warc.zst": ARCHIVES,
+    },
+    "train": {"train {file} -o {new}.dict": ARCHIVES},
+    "dictionary": {
+        "dictionary info {file}": ("d.warc.zst", "dict", *ARCHIVES),
+        "dictionary extract {file} -o {new}.dict": ("d.warc.zst", *ARCHIVES),
+    },
+    "serve": {"serve --port 0 {file}": (*ARCHIVES, *INDEXES), "serve --port 0 a.warc {file}": ("a.fts",)},
+    "wacz": {
+        "wacz validate {file}": ("a.wacz",),
+        "wacz merge {file} a.wacz -o {new}.wacz": ("a.wacz",),
+        "wacz create {file} -o {new}.wacz": ARCHIVES,
+        "wacz create a.warc --pages {file} -o {new}.wacz": ("uris",),
+    },
+    "url": {"url {file} --uri " + URI: (*ARCHIVES, *INDEXES)},
+    "completion": {"completion bash": ("a.warc",)},
+    "demo": {"demo -o {file}": ("a.warc",)},
+}
+"""What is run, for each verb, and the kinds of its input. `{new}` is what may be made."""
+
+
+@cache
+def inputs() -> dict[str, bytes]:
+    """Make a sound file of each kind; their names are what others refer to them by."""
+    with contextlib.ExitStack() as opened:
+        folder = Path(opened.enter_context(seekwarc.system.temporary_folder("inputs-")))
+        html = b"<title>Tea</title><p>Earl Grey, hot."
+        blocks = {
+            URI: response(html, "text/html"),
+            "http://example.org/chunked": response(
+                b"5\r\nEarl \r\n4\r\nGrey\r\n0\r\n\r\n", "text/plain", "Transfer-Encoding: chunked"
+            ),
+            "http://other.example/again": response(html, "text/html"),
+        }
+        pages = b"".join(b"page %d of tea and cake\n" % it * 3 for it in range(200))
+        (folder / "dict").write_bytes(some_dictionary().as_bytes())
+        for name in ("a.warc", "a.warc.gz", "a.warc.zst", "d.warc.zst", "s.warc.gz", "film.warc"):
+            options = {"dictionary": (folder / "dict").read_bytes()} if name.startswith("d") else {}
+            options |= {"dedup": seekwarc.Duplicates()} if name == "a.warc.zst" else {}
+            with seekwarc.open(folder / name, "w", threads=1, **options) as out:
+                out.write_warcinfo({"software": "x"})
+                for uri, block in blocks.items():
+                    out.write_response(uri, block, date="2026-11-16T12:00:00Z")
+                film = small_film("film.webm", 2) if name.startswith("film") else noise(60_000)
+                out.write_resource("http://example.org/film.mp4", film, "video/mp4")
+        data = {it.name: it.read_bytes() for it in folder.iterdir()}
+        data["a.warc.open"] = data["a.warc"]
+        data["a.arc"] = first_record() + arc_record(URI.encode(), blocks[URI]) * 2
+        data["a.arc.gz"] = gzip.compress(first_record()) + gzip.compress(
+            arc_record(URI.encode(), blocks[URI])
+        )
+        parts = PartsWriter(pages)
+        parts.part(0, 5000)
+        parts.part(4000, len(pages))
+        data["parts.warc.zst"] = parts.done()
+        index = folder / "a.cdxj"
+        tools.index(folder / "a.warc.gz", index)
+        data["a.cdxj"] = index.read_bytes()
+        for words in (
+            "index --parquet a.warc -o a.parquet",
+            "index --text a.warc -o a.fts",
+            "index --sidecar s.warc.gz --min-size 1K -o s.warc.gz.seek",
+            "wacz create a.warc.gz -o a.wacz",
+        ):
+            ran = run([str(folder / it) if "." in it else it for it in words.split()])
+            assert ran.status == 0, ran
+        for name in ("a.parquet", "a.fts", "s.warc.gz.seek", "a.wacz"):
+            data[name] = (folder / name).read_bytes()
+        wacz_cluster(folder, data["a.cdxj"].splitlines(keepends=True), per_block=1)
+        for name in ("index.idx", "index.cdx.gz"):
+            data[name] = (folder / name).read_bytes()
+    data["uris"] = f"{URI}\nhttp://other.example/again\n".encode()
+    manifest = json.loads((SAMPLES / "manifest.json").read_text())
+    manifest["files"] = [min(manifest["files"], key=lambda it: len(json.dumps(it)))]
+    data["manifest.json"] = json.dumps(manifest).encode()
+    return data
+
+
+def mutant(data: bytes, chance: random.Random) -> bytes:
+    """Return data with some bytes, lengths or pieces changed; or as they are, empty, or of another kind."""
+    match chance.randrange(16):
+        case 0:
+            return data
+        case 1:
+            return b""
+        case 2:
+            return data[: chance.randrange(len(data))]
+        case 3:
+            return chance.choice(sorted(inputs().values()))
+    made = bytearray(data)
+    for _ in range(chance.choice((1, 1, 2, 5, 30))):
+        place = chance.randrange(len(made) + 1)
+        match chance.randrange(5):
+            case 0:
+                made[place : place + 1] = bytes([chance.randrange(256)])
+            case 1:
+                made[place : place + chance.choice((1, 4, 8))] = chance.choice(NUMBERS)
+            case 2:
+                del made[place : place + chance.choice((1, 7, 100))]
+            case 3:
+                made[place:place] = made[place - 40 : place + 40]
+            case _:
+                digits = [*re.finditer(rb"[0-9]+", made)]
+                if digits:
+                    found = chance.choice(digits)
+                    made[found.start() : found.end()] = chance.choice(DIGITS)
+    return bytes(made)
+
+
+@dataclass
+class Ran:
+    """What a run of the command said, and the folder that it ran in."""
+
+    words: list[str]
+    status: int
+    out: str
+    err: str
+
+
+def run(words: list[str]) -> Ran:
+    """Run the command within this process; only what is no exit status is raised."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    with warnings.catch_warnings(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            status = main(words)
+        except SystemExit as ended:
+            status = ended.code if isinstance(ended.code, int) else 1
+    said = [it.buffer.getvalue().decode(errors="replace") for it in (out, err)]  # type: ignore[attr-defined]
+    return Ran(words, status, *said)
+
+
+def try_verb(verb: str, seed: int, folder: Path) -> Ran:
+    """Run a verb over a mutant of one of its inputs in an empty folder, and assert that it behaves."""
+    chance = random.Random(f"{verb} {seed}")
+    pattern = chance.choice(list(VERBS[verb]))
+    kind = chance.choice(VERBS[verb][pattern])
+    for name in ("a.warc", "a.wacz", "s.warc.gz", "index.cdx.gz", "index.idx"):
+        (folder / name).write_bytes(inputs()[name])
+    name = kind if kind.startswith("index") else chance.choice(NAMES) + kind
+    path = folder / name
+    path.write_bytes(mutant(inputs()[kind], chance))
+    if chance.randrange(20) == 0:
+        path.unlink()
+        path.mkdir()
+    offset = chance.choice(("0", "1", "300", "99999999999999999999", "-1"))
+    before = contents(folder)
+    given = {"file": str(path), "new": str(folder / "new"), "offset": offset}
+    words = [str(folder / it) if it in before else it.format(**given) for it in shlex.split(pattern)]
+    ran = run(words)
+    assert ran.status in (0, 1, 2), ran
+    assert "Traceback" not in ran.err, ran
+    after = contents(folder)
+    assert [it for it in after if ".partial" in it or it.startswith((".seekwarc-", ".index."))] == [], ran
+    made = "-o {file}" in pattern
+    assert {it: after.get(it) for it in before if not made or it != name} == {
+        it: data for it, data in before.items() if not made or it != name
+    }, ran
+    if ran.status:
+        assert ran.err.strip() or ran.out.strip(), ran
+    if ran.status == 2:
+        assert ran.err.startswith("seekwarc"), ran
+    return ran
+
+
+def contents(folder: Path) -> dict[str, bytes | None]:
+    """Return the files and folders directly in a folder."""
+    return {it.name: it.read_bytes() if it.is_file() else None for it in folder.iterdir()}
