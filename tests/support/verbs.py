@@ -135,7 +135,7 @@ def inputs() -> dict[str, bytes]:
                 out.write_warcinfo({"software": "x"})
                 for uri, block in blocks.items():
                     out.write_response(uri, block, date="2026-11-16T12:00:00Z")
-                film = small_film("film.webm", 2) if name.startswith("film") else noise(60_000)
+                film = small_film("film.webm", 1) if name.startswith("film") else noise(60_000)
                 out.write_resource("http://example.org/film.mp4", film, "video/mp4")
         data = {it.name: it.read_bytes() for it in folder.iterdir()}
         data["a.warc.open"] = data["a.warc"]
