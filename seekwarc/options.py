@@ -62,8 +62,9 @@ class Options:
 
     def __init_subclass__(cls) -> None:
         defaults = {name: vars(cls)[name] for name in cls.__annotations__}
-        cls.known = {name: it if isinstance(it, Option) else Option(it) for name, it in defaults.items()}
-        for name, it in cls.known.items():
+        known = {name: it if isinstance(it, Option) else Option(it) for name, it in defaults.items()}
+        cls.known = getattr(cls, "known", {}) | known
+        for name, it in known.items():
             setattr(cls, name, it.default)
 
     def __init__(self, **given: Any) -> None:  # noqa: ANN401

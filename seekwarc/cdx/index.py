@@ -30,7 +30,7 @@ from seekwarc.format.sidecar import SIDECAR_SUFFIX
 from seekwarc.format.surt import surt
 from seekwarc.format.words import counted
 from seekwarc.options import shown
-from seekwarc.read.options import ReaderOptions, ReadOptions
+from seekwarc.read.options import ReaderOptions, SidecarOptions
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.storage.fetch import Fetcher
@@ -40,7 +40,7 @@ from seekwarc.storage.zip_members import SEPARATOR, is_wacz, open_zip
 
 __all__ = ["Capture", "Index", "IndexTarget", "Match", "folder_of", "located"]
 
-_State: TypeAlias = tuple[tuple[Fetcher, ...], str | None, str | None, ReadOptions, IndexLimits]
+_State: TypeAlias = tuple[tuple[Fetcher, ...], str | None, str | None, SidecarOptions, IndexLimits]
 IndexTarget: TypeAlias = "str | os.PathLike[str] | bytes | BinaryIO | RangeReadable"
 Match = Literal["exact", "prefix", "host", "domain"]
 
@@ -133,7 +133,7 @@ class Index(Closing):
         max_group_size: int = MAX_GROUP_SIZE,
         **options: Unpack[ReaderOptions],
     ) -> None:
-        reading = ReadOptions.of(**options)
+        reading = SidecarOptions.of(**options)
         limits = IndexLimits(
             max_block_size=max_block_size, max_cell_size=max_cell_size, max_group_size=max_group_size
         )
@@ -163,7 +163,7 @@ class Index(Closing):
         sources: tuple[Fetcher, ...],
         folder: str | None,
         files: str | None,
-        options: ReadOptions,
+        options: SidecarOptions,
         limits: IndexLimits,
     ) -> None:
         rest = len(sources) - 1

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from operator import itemgetter
-from typing import BinaryIO, Final, Self, Unpack, cast
+from typing import BinaryIO, ClassVar, Final, Self, Unpack, cast
 
 from seekwarc.closing import Closing, Recent
 from seekwarc.collection.entry import CAPTURE_TYPES, Entry, described_past_damage, nearest
@@ -25,12 +25,12 @@ from seekwarc.format.values import without_brackets
 from seekwarc.format.words import counted
 from seekwarc.options import shown
 from seekwarc.read.options import ReaderOptions
-from seekwarc.read.reader import Reader
+from seekwarc.read.reader import Reader, WholeReader
 from seekwarc.read.record import Record
 from seekwarc.storage.expand import expand
 from seekwarc.storage.source import RangeReadable
 
-__all__ = ["Collection"]
+__all__ = ["Collection", "WholeCollection"]
 
 MAX_RESOURCES: Final = 8
 """Resources whose parts are kept open."""
@@ -63,6 +63,8 @@ class Collection(Closing):
         revisit b'The same '
     """
 
+    _reader_type: ClassVar[type[Reader]] = Reader
+
     def __init__(
         self,
         files: Target | Iterable[Target],
@@ -71,9 +73,10 @@ class Collection(Closing):
         **options: Unpack[ReaderOptions],
     ) -> None:
         readers: dict[str, Reader] = {}
+        kind = self._reader_type
         with ExitStack() as opened:
             for target in _targets_of(files):
-                reader = opened.enter_context(Reader(target, relations=self, **options))
+                reader = opened.enter_context(kind(target, relations=self, **options))
                 if readers.setdefault(reader.name, reader) is not reader:
                     raise ValueError(f"two files of a collection have the name {reader.name}")
             opened.pop_all()
@@ -273,6 +276,12 @@ class Collection(Closing):
         if found is None:
             raise NotFoundError(f"no response, resource or revisit has the URI {uri}")
         return self.record(found)
+
+
+class WholeCollection(Collection):
+    """A collection without sidecars: see `WholeReader`."""
+
+    _reader_type = WholeReader
 
 
 def _targets_of(files: Target | Iterable[Target]) -> Iterator[Target]:

@@ -44,6 +44,8 @@ MAX_WINDOW: Final = 32 << 10
 """How far a deflate stream refers back (RFC 1951, section 2)."""
 MAX_SPAN: Final = 32 << 20
 """Maximum content of a span: a read holds at most one a thread in memory."""
+ROOM: Final = 1 << 10
+"""No span takes more bytes than its content, an eighth of that and this: it would go on after its record."""
 MAX_SPANS: Final = 1 << 13
 """Of one record, about: a larger one is given longer spans."""
 MAGIC: Final = b"WARCseek"
@@ -113,6 +115,8 @@ class SpanTable(SeekTable):
 
     def __init__(self, row: tuple[int, ...], spans: array[int]) -> None:
         offset, length, size, *_ = row
+        self.end = offset + length
+        """Offset after the record's last stored byte."""
         points, contents = spans[0::SPAN_WORDS], spans[1::SPAN_WORDS]
         starts = array("Q", [bit // 8 for bit in points])
         starts.append(offset + length)
@@ -124,10 +128,22 @@ class SpanTable(SeekTable):
         stored_sizes, content_sizes = (array("Q", map(sub, ends[1:], ends)) for ends in (starts, contents))
         if max(content_sizes) > MAX_SPAN:
             raise FormatError(f"the sidecar has a span of more than {MAX_SPAN} bytes")
+        self.first = starts[0]
+        """Offset of the first one."""
         super().__init__(stored_sizes, content_sizes, spans[2::SPAN_WORDS])
         self._points = points
         self._windows = spans[3::SPAN_WORDS]
         self._header_size = starts[0] - offset
+
+    def check_sizes(self) -> None:
+        """Refuse a span that takes more bytes than its content ever does: it would hold more than that.
+
+        Raises:
+            FormatError: There is one.
+        """
+        for stored, size in zip(self.stored_sizes, self.content_sizes, strict=True):
+            if stored > size + size // 8 + ROOM:
+                raise FormatError("the sidecar has a span whose stored bytes hold more than its content")
 
     def __getitem__(self, index: int) -> FrameEntry:
         """Return a span; its stored bytes are counted from the beginning of the record."""
@@ -183,8 +199,11 @@ class Directory:
         number = bisect_left(self.offsets, offset)
         if number == len(self.offsets) or self.offsets[number] != offset:
             return None
-        if offset + self.lengths[number] > self.identity.size:
+        end = offset + self.lengths[number]
+        if end > self.identity.size:
             raise FormatError("the sidecar lists more bytes of this record than the archive has")
+        if number + 1 < len(self.offsets) and end > self.offsets[number + 1]:
+            raise FormatError("the sidecar lists more bytes of this record than come before the next one")
         first, stop = self._firsts[number : number + 2]
         spans = self._words(self.windows_size + first * SPAN_SIZE, (stop - first) * SPAN_SIZE)
         row = self._rows[number * RECORD_WORDS : (number + 1) * RECORD_WORDS]

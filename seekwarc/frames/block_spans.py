@@ -22,7 +22,14 @@ import xxhash
 from seekwarc.compiling import override
 from seekwarc.errors import ChecksumError, FormatError, TruncatedError
 from seekwarc.format.sidecar import MAX_SPAN, MAX_SPANS, SidecarRecord, Span
-from seekwarc.format.zstd import BLOCK_HEADER_SIZE, COMPRESSED_BLOCK, MAX_BLOCK_SIZE, RLE_BLOCK, FrameHeader
+from seekwarc.format.zstd import (
+    BLOCK_HEADER_SIZE,
+    COMPRESSED_BLOCK,
+    MAX_BLOCK_SIZE,
+    RLE_BLOCK,
+    FrameHeader,
+    parse_frame_header,
+)
 from seekwarc.frames.blocks import frame_beginning
 from seekwarc.frames.points import SpanRun
 from seekwarc.frames.run import ReadPlan
@@ -73,8 +80,18 @@ class BlockSpanRun(SpanRun):
         if self._entries.entry(frame.number)[0]:
             raise ChecksumError("the span begins within a byte, which no block of a frame does")
         if stored:
-            return _stored_content(stored, size)
+            is_last = frame.number + 1 == len(self.table)
+            return _stored_content(stored, size, is_whole=size == frame.content_size, is_last=is_last)
         return self._in_order.decoded(frame.content_start, frame.content_start + size)
+
+    @override
+    def _check_begin(self, data: bytes, size: int) -> None:
+        if parse_frame_header(data).size != size:
+            raise FormatError("it lists spans that do not begin after the header of this record's frame")
+
+    @override
+    def _check_end(self, data: bytes) -> None:
+        pass  # A frame does not end with its size.
 
     @override
     def _stored_of(self, frame: FrameEntry) -> Buffer:
@@ -112,21 +129,34 @@ class BlockSpanRun(SpanRun):
         )
 
 
-def _stored_content(stored: Buffer, size: int) -> bytes:
-    """Return the first `size` bytes of content of raw and RLE blocks."""
+def _stored_content(stored: Buffer, size: int, *, is_whole: bool, is_last: bool) -> bytes:
+    """Return the first `size` bytes of content of raw and RLE blocks; if it is all, they end the span."""
     pieces: list[Buffer] = []
-    position = 0
+    position, is_over = 0, False
     data = memoryview(stored)
-    while size:
+    while size or (is_whole and position < len(data) and not is_over):
+        if is_over:
+            raise ChecksumError("the frame ends inside the span")
         begin = position + BLOCK_HEADER_SIZE
         header = int.from_bytes(data[position:begin], "little")
         kind, length = header >> 1 & 3, header >> 3
         if begin > len(data) or kind > RLE_BLOCK or length > MAX_BLOCK_SIZE:
             raise ChecksumError("the span is not of blocks that are stored as they are")
+        is_over = bool(header & 1)
+        if length and not size:
+            raise ChecksumError("the span does not end where its content does")
         position = begin + (1 if kind == RLE_BLOCK else length)
         piece = data[begin : min(position, begin + size)]
         pieces.append(bytes(piece) * min(length, size) if kind == RLE_BLOCK else piece)
         size -= len(pieces[-1])
+    if is_whole and (is_over, len(data) - position) not in (
+        ((True, 0), (True, CHECKSUM_SIZE)) if is_last else ((False, 0),)
+    ):
+        raise ChecksumError(
+            "the span does not end with the frame"
+            if is_last
+            else "the span does not end where the next one begins"
+        )
     return b"".join(pieces)
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from seekwarc.format.sidecar import SpanTable
     from seekwarc.frames.context import FrameContext
 
-__all__ = ["SpanRun", "entered", "inflated"]
+__all__ = ["MAX_HEADER", "SpanRun", "entered", "inflated", "member_header_size"]
 
 _Bits = tuple[int, int]
 """Bits as a number, the first one lowest, and how many."""
@@ -51,6 +51,13 @@ def _prefix(bit: int) -> bytes:
         length += size
     return value.to_bytes((length + 7) // 8, "little")
 
+
+MIN_HEADER: Final = 10
+MAX_HEADER: Final = 64 << 10
+EXTRA, NAME, COMMENT, HEADER_CRC = 4, 8, 16, 2
+"""Flags of a member's header (RFC 1952, section 2.3.1)."""
+TRAILER_SIZE: Final = 8
+SIZE_BYTES: Final = 4
 
 PREFIXES: Final = tuple(_prefix(bit) for bit in range(8))
 """Empty blocks that end before each bit of a byte, the last."""
@@ -77,6 +84,43 @@ def inflated(stored: Buffer, bit: int, window: bytes, size: int) -> bytes:
     return content
 
 
+def member_header_size(data: bytes) -> int:
+    """Return the size of the header of the gzip member that `data` begins with (RFC 1952, section 2.3)."""
+    flags, at = data[3:4], MIN_HEADER
+    if flags and flags[0] & EXTRA:
+        at += 2 + int.from_bytes(data[at : at + 2], "little")
+    for text in (NAME, COMMENT):
+        if flags and flags[0] & text:
+            at = data.find(0, at) + 1 or MAX_HEADER
+    at += 2 * bool(flags and flags[0] & HEADER_CRC)
+    if not data.startswith(b"\x1f\x8b\x08") or at >= len(data):
+        raise FormatError("no gzip member begins here, or its header is too long")
+    return at
+
+
+def _whole_span(stored: Buffer, bit: int, window: bytes, frame: FrameEntry, end: bytes | None) -> bytes:
+    """Return all content of a span, which is that of all its stored bytes: `end` comes after the last block.
+
+    None if the next span follows, in which case no block of this one is the last.
+    """
+    codec, size = gzip_codec(), frame.content_size
+    inflater = codec.raw(window)
+    try:
+        content = inflater.decompress(entered(stored, bit), size + 1)
+    except codec.errors as error:
+        raise ChecksumError(f"the span is damaged ({error})") from error
+    if len(content) != size:
+        held = len(content) if len(content) < size else f"more than {size}"
+        raise ChecksumError(f"the span holds {held} bytes, not {size}")
+    if end is None and (inflater.eof or inflater.unconsumed_tail):
+        raise ChecksumError("the span does not end where the next one begins")
+    if end is not None and not (
+        inflater.eof and len(inflater.unused_data) == TRAILER_SIZE and inflater.unused_data.endswith(end)
+    ):
+        raise ChecksumError("the span is not followed by the checksum and size of its gzip member")
+    return content
+
+
 class SpanRun(FrameRun):
     """The spans of a record in one gzip member, as content that can be read by range.
 
@@ -93,7 +137,45 @@ class SpanRun(FrameRun):
 
     def _content_of(self, frame: FrameEntry, stored: Buffer, size: int) -> bytes:
         bit, place = self._entries.entry(frame.number)
-        return inflated(stored, bit, self._windows(place.start, place.stop) if place else b"", size)
+        window = self._windows(place.start, place.stop) if place else b""
+        if size < frame.content_size:
+            return inflated(stored, bit, window, size)
+        end = None
+        if frame.number + 1 == len(self.table):
+            end = (self.table.content_size & 0xFFFFFFFF).to_bytes(SIZE_BYTES, "little")
+        return _whole_span(stored, bit, window, frame, end)
+
+    def check_ends(self, known_end: int | None) -> None:
+        """Compare where the spans begin and end with the member, as far as that is known or at hand.
+
+        Raises:
+            FormatError: They are not all of the member, or go on after it.
+        """
+        source, spans = self._context.source, self._entries
+        first, end = spans.first, spans.end
+        is_near = not source.policy.is_far
+        spans.check_sizes()
+        if known_end is not None and end > known_end:
+            raise FormatError(
+                f"it lists {end - self.offset} stored bytes for this record, which has "
+                f"{known_end - self.offset} at most"
+            )
+        if first - self.offset > MAX_HEADER:
+            raise FormatError("it lists spans that begin after the header of this record's member or frame")
+        if is_near or source.has(self.offset, first + 1):
+            self._check_begin(source.read(self.offset, first + 1), first - self.offset)
+        # What is far and of known length is not worth a request: spans within it are its own.
+        if is_near or known_end is None or source.has(end - TRAILER_SIZE, end):
+            self._check_end(source.read(end - TRAILER_SIZE, end))
+
+    def _check_begin(self, data: bytes, size: int) -> None:
+        if member_header_size(data) != size:
+            raise FormatError("it lists spans that do not begin after the header of this record's member")
+
+    def _check_end(self, data: bytes) -> None:
+        stated = int.from_bytes(data[-SIZE_BYTES:], "little")
+        if stated != self.table.content_size & 0xFFFFFFFF:
+            raise FormatError("the bytes that it lists for this record do not end with the size of a member")
 
     @override
     def _whole(self, frame: FrameEntry, stored: Buffer) -> bytes:

@@ -31,7 +31,7 @@ from seekwarc.format.sidecar import MAX_SPAN, MAX_SPANS, MAX_WINDOW, SidecarReco
 from seekwarc.frames.deflate import combined_crc
 from seekwarc.frames.deflate_blocks import Block, Take, blocks_from
 from seekwarc.frames.inflate import gzip_codec
-from seekwarc.frames.points import inflated
+from seekwarc.frames.points import MAX_HEADER, inflated, member_header_size
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
@@ -43,11 +43,7 @@ LOOK_BACK: Final = 128 << 10
 """More than the deflate blocks of most compressors take."""
 AHEAD: Final = 4
 """Spans that wait for being tried out."""
-MIN_HEADER: Final = 10
-MAX_HEADER: Final = 64 << 10
 TRAILER_SIZE: Final = 8
-EXTRA, NAME, COMMENT, HEADER_CRC = 4, 8, 16, 2
-"""Flags of a member's header (RFC 1952, section 2.3.1)."""
 
 PAGE: Final = 256
 LOW: Final = bytes(range(PAGE)) * (MAX_WINDOW // PAGE)
@@ -205,7 +201,7 @@ def _record(  # noqa: PLR0917 - see `member_spans`
     *,
     exact: bool,
 ) -> SidecarRecord:
-    begin = KnownPoint(8 * _data_start(take, offset), 0, bytes)
+    begin = KnownPoint(8 * (offset + member_header_size(take(offset, offset + MAX_HEADER))), 0, bytes)
     inside = [it for it in points if it.bit > begin.bit]
     inside = [it for it in inside if it.content - inside[0].content < sizes.start]
     stretches = [
@@ -242,21 +238,6 @@ def _record(  # noqa: PLR0917 - see `member_spans`
             f"the gzip member holds {content} bytes, the record {sizes.start}: it has no member of its own"
         )
     return SidecarRecord(offset, end + TRAILER_SIZE - offset, content, spans)
-
-
-def _data_start(take: Take, offset: int) -> int:
-    """Return where the deflated data of a member begins (RFC 1952, section 2.3)."""
-    header = take(offset, offset + MAX_HEADER)
-    flags, at = header[3:4], MIN_HEADER
-    if flags and flags[0] & EXTRA:
-        at += 2 + int.from_bytes(header[at : at + 2], "little")
-    for text in (NAME, COMMENT):
-        if flags and flags[0] & text:
-            at = header.find(0, at) + 1 or MAX_HEADER
-    at += 2 * bool(flags and flags[0] & HEADER_CRC)
-    if not header.startswith(b"\x1f\x8b\x08") or at >= len(header):
-        raise FormatError("no gzip member begins here, or its header is too long")
-    return offset + at
 
 
 def _walked(stretch: _Stretch) -> tuple[_Stretch, list[_Draft]]:

@@ -19,7 +19,7 @@ from seekwarc.frames.scan import Window
 from seekwarc.frames.stream import ContentStream
 from seekwarc.read.file_tables import MAX_LINKS, FileTables, own_table_tail
 from seekwarc.read.grammar import grammar_of
-from seekwarc.read.options import DEFAULTS, ReadOptions
+from seekwarc.read.options import DEFAULTS, ReadOptions, SidecarOptions
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.system import threads_for
 
@@ -46,7 +46,7 @@ FILE_HEAD_AFAR: Final = 64 << 10
 
 
 class ArchiveFile:
-    """An open file: its bytes, its decoder, its tables, its counters."""
+    """An open file: its bytes, decoder, tables and counters; with `SidecarOptions` its sidecar, too."""
 
     def __init__(
         self,
@@ -205,14 +205,18 @@ class ArchiveFile:
                 self._tables = FileTables(self.source, limit=self.max_table_size, max_links=self._max_links)
             return self._tables
 
-    def spans(self, offset: int, size: int, choice: TableChoice, in_order: InOrder) -> SpanRun | None:
+    def spans(
+        self, offset: int, size: int, choice: TableChoice, *, in_order: InOrder, known_end: int | None
+    ) -> SpanRun | None:
         """Return a record of `size` bytes as spans; None if no sidecar lists it. See `SidecarFile.run`."""
         if size < MIN_SIDECAR_RECORD or self.source.is_pipe or choice is TableTrust.SCANNED:
             return None
         with self._noting_sidecar(offset):
             sidecar = self._found_sidecar(choice if isinstance(choice, SidecarReference) else None)
             if sidecar is not None:
-                return sidecar.run(self.frames, offset, size, self.grammar.gap, in_order)
+                return sidecar.run(
+                    self.frames, offset, size, self.grammar.gap, in_order=in_order, known_end=known_end
+                )
         return None
 
     def places_in_sidecar(self) -> list[tuple[int, int]]:
@@ -230,12 +234,15 @@ class ArchiveFile:
             self.deviates("sidecar", f"the sidecar is not used: {error.message}", offset)
 
     def _found_sidecar(self, named: SidecarReference | None = None) -> SidecarFile | None:
+        options = self.options
+        if not isinstance(options, SidecarOptions):
+            return None
         with self.lock:
             if named not in self._sidecars:
                 from seekwarc.read.sidecar_file import open_sidecar
 
                 self._sidecars[named] = None
-                self._sidecars[named] = open_sidecar(self.source, self.options, named)
+                self._sidecars[named] = open_sidecar(self.source, options, named)
             return self._sidecars[named]
 
     def stream(

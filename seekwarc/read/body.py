@@ -76,15 +76,17 @@ class RecordBody(ABC):
         offset: Offset in the stored file of the frame, member or byte that the record begins in.
         header: The record's header. If its Content-Length is found to be wrong, a corrected one replaces it.
         skip: Content bytes before the record in that frame or member.
+        begins: The next read is the first of an extent, which may be read as a whole.
     """
 
-    __slots__ = ("file", "header", "offset", "skip")
+    __slots__ = ("begins", "file", "header", "offset", "skip")
 
     def __init__(self, file: ArchiveFile, offset: int, header: RecordHeader) -> None:
         self.file = file
         self.offset = offset
         self.header = header
         self.skip = 0
+        self.begins = False
 
     @property
     @abstractmethod
@@ -201,6 +203,7 @@ class WholeBody(RecordBody):
         self.offset = offset
         self.header = header
         self.skip = 0
+        self.begins = False
         self._end = end
         self._size = header.record_size
 

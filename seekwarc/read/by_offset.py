@@ -68,6 +68,7 @@ def _streamed_record_at(
     record = StreamedRecords(file, window, offset, compression, tolerant=True).step()
     if record is not None and isinstance(record.body, StreamBody):
         record.body.leave(table)
+        record.body.known_end = offset + length if length is not None else None
         if not file.source.policy.is_far:
             # All of a small record is in memory: so its header is compared, too.
             record.body.check_end(0)

@@ -197,6 +197,8 @@ class ChunkedExtent(Extent):
 
     def _read_into(self, start: int, out: memoryview, *, verify: bool) -> int:
         filled = 0
+        if not start:
+            self._body.begins = True
         try:
             for count in self._fill(start, out, verify=verify):
                 filled += count

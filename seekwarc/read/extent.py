@@ -382,10 +382,14 @@ class Extent:
     # stretch of the record. `_read_into` fills less at the end of the payload, or of the file.
 
     def _read(self, start: int, length: int, *, verify: bool) -> bytes:
+        if not start:
+            self._body.begins = True
         start += self._start
         return self._body.read(start, start + length, verify=verify)
 
     def _read_into(self, start: int, out: memoryview, *, verify: bool) -> int:
+        if not start:
+            self._body.begins = True
         return self._body.read_up_to_cut(self._start + start, out, verify=verify)
 
     def _plan(self, start: int, stop: int) -> ReadPlan:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from seekwarc.errors import FormatError
     from seekwarc.storage.diskcache import DiskCache
 
-__all__ = ["DEFAULTS", "OpenOptions", "ReadLimits", "ReadOptions", "ReaderOptions"]
+__all__ = ["DEFAULTS", "OpenOptions", "ReadLimits", "ReadOptions", "ReaderOptions", "SidecarOptions"]
 
 CACHE_SIZE: Final = 32 << 20
 
@@ -56,7 +56,7 @@ class ReaderOptions(OpenOptions, total=False):
 
 
 class ReadOptions(Options):
-    """`ReaderOptions` with their defaults, checked."""
+    """`ReaderOptions` with their defaults, checked, but for `sidecar`: what is read with these has none."""
 
     threads: int | None = option(default=None, values=SIZES)
     cache_size: int = option(default=CACHE_SIZE, values=SIZES)
@@ -82,7 +82,6 @@ class ReadOptions(Options):
         help="largest seek table to load; larger ones are ignored, with 0 all are (default: 64M)",
     )
     strict: bool = option(default=False, values=bool)
-    sidecar: bool | str | os.PathLike[str] = True
     on_error: Literal["raise", "skip"] | Callable[[FormatError], object] = "raise"
     disk_cache: DiskCache | None = None
 
@@ -91,8 +90,6 @@ class ReadOptions(Options):
         super().check()
         if self.disk_cache is not None and not hasattr(self.disk_cache, "read"):
             raise TypeError(f"disk_cache must be a seekwarc.DiskCache, not {shown(self.disk_cache)}")
-        if not isinstance(self.sidecar, bool | str | os.PathLike):
-            raise TypeError(f"sidecar must be True, False, a path or a URL, not {shown(self.sidecar)}")
         if self.on_error not in ("raise", "skip") and not callable(self.on_error):
             raise ValueError(f'on_error is {self.on_error!r}, not "raise", "skip" or a function')
 
@@ -101,6 +98,23 @@ class ReadOptions(Options):
         """Return the options, sizes that are text as numbers; a wrong one is a TypeError or ValueError."""
         sizes = "cache_size", "max_window_size", "max_dictionary_size", "max_table_size"
         return cls(**with_sizes(cls, options, *sizes))
+
+
+class SidecarOptions(ReadOptions):
+    """All `ReaderOptions`: ranges of large records may be read by a sidecar."""
+
+    sidecar: bool | str | os.PathLike[str] = True
+
+    @override
+    def check(self) -> None:
+        super().check()
+        if not isinstance(self.sidecar, bool | str | os.PathLike):
+            raise TypeError(f"sidecar must be True, False, a path or a URL, not {shown(self.sidecar)}")
+
+    @property
+    def names_sidecar(self) -> bool:
+        """Whether a certain sidecar is to be used, wherever it is."""
+        return not isinstance(self.sidecar, bool)
 
 
 DEFAULTS: Final = ReadOptions()

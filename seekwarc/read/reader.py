@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
-from typing import TYPE_CHECKING, Final, Self, SupportsIndex, Unpack
+from typing import TYPE_CHECKING, ClassVar, Final, Self, SupportsIndex, Unpack
 
 from seekwarc.closing import Closing
 from seekwarc.errors import FormatError, RangeError, SeekWarcError, SourceError
@@ -13,7 +13,7 @@ from seekwarc.format.words import counted
 from seekwarc.options import integer
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.by_offset import record_at
-from seekwarc.read.options import ReaderOptions, ReadOptions
+from seekwarc.read.options import ReaderOptions, ReadOptions, SidecarOptions
 from seekwarc.read.sequential import StreamedRecords
 from seekwarc.read.zstd_records import framed_records
 from seekwarc.storage.fetch import Fetcher
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     OnError: TypeAlias = Literal["raise", "skip"] | Callable[[FormatError], object]
 
-__all__ = ["Reader"]
+__all__ = ["Reader", "WholeReader"]
 
 _DIGITS: Final = r"[0-9]{1,18}"
 
@@ -71,7 +71,7 @@ class Reader(Closing):
         sidecar: Whether to read large records of a .warc.gz, and large frames of a .warc.zst, by the sidecar
             that lies beside it ("NAME.seek", see spec-notes/sidecar.md), which is done unless the file is
             read strictly; or the path or URL of the sidecar. One that was made of another archive is not
-            used, with a warning.
+            used, with a warning. What is read in order from a record's beginning is decompressed without it.
         on_error: What iterating does at damage: "raise"; "skip", to go on with the next record that can be
             found; or a function, which is called with the damage first. The damaged record has been yielded
             before, if its header could be read.
@@ -94,6 +94,8 @@ class Reader(Closing):
         7f009972
     """
 
+    _options_type: ClassVar[type[ReadOptions]] = SidecarOptions
+
     def __init__(
         self,
         target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadable,
@@ -101,7 +103,7 @@ class Reader(Closing):
         relations: Relations | None = None,
         **options: Unpack[ReaderOptions],
     ) -> None:
-        checked = ReadOptions.of(**options)
+        checked = self._options_type.of(**options)
         source = Fetcher(open_source(target), disk=checked.disk_cache)
         self._file = ArchiveFile(source, checked, relations=relations)
         self._on_error = checked.on_error
@@ -401,6 +403,15 @@ class Reader(Closing):
         """
         offset = _number("offset", offset, 0)
         return record_at(self._file, offset, None if length is None else _number("length", length, 1), table)
+
+
+class WholeReader(Reader):
+    """A reader without a sidecar: all bytes are those that the file itself holds.
+
+    Whatever writes, compares, or states what a file holds opens it with this. It has no option `sidecar`.
+    """
+
+    _options_type = ReadOptions
 
 
 def _records_from(

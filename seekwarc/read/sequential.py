@@ -68,6 +68,7 @@ class StreamBody(RecordBody):
         "_stream",
         "blocks",
         "choice",
+        "known_end",
         "last_frame",
     )
 
@@ -95,11 +96,24 @@ class StreamBody(RecordBody):
         self._runs: tuple[SpanRun | None] | None = None
         self.blocks: FrameBlocks | None = None
         self.choice: TableChoice = TableTrust.CLAIMED
+        """Which sidecar to believe."""
+        self.known_end: int | None = None
+        """Offset that the record ends at or before, as an index or a scan says."""
         self.last_frame: int | None = None
         """The frame or member that the record ends in, where that goes on with another record."""
 
     def __getstate__(self) -> dict[str, object]:
-        kept = ("file", "offset", "header", "skip", "last_frame", "choice", "_compression", "_limit")
+        kept = (
+            "file",
+            "offset",
+            "header",
+            "skip",
+            "last_frame",
+            "choice",
+            "known_end",
+            "_compression",
+            "_limit",
+        )
         return {name: getattr(self, name) for name in kept}
 
     def __setstate__(self, state: dict[str, object]) -> None:
@@ -108,6 +122,7 @@ class StreamBody(RecordBody):
         # A copy opens the sidecar itself, and reads the record from its beginning, in a stream of its own.
         self._stream = self.blocks = self._runs = self._problem = None
         self._base = 0
+        self.begins = False
         self._lock = threading.Lock()
         self._is_passed = False
         self._is_compared = self._compression == "none"
@@ -143,18 +158,29 @@ class StreamBody(RecordBody):
         self._is_passed = False
         self.choice = table
 
+    def end_at(self, end: int) -> None:
+        """Note where the record ends, as was found by reading on: no sidecar lists more of it."""
+        self.known_end, self._runs = end, None
+
     def _spans(self) -> SpanRun | None:
         """Return the record as spans of a sidecar; None if no sidecar lists it."""
         if self._runs is None:
             is_one = self._compression != "none" and not self.skip
             size = record_size(self.header)
-            self._runs = (self.file.spans(self.offset, size, self.choice, self) if is_one else None,)
+            run = None
+            if is_one:
+                known_end = self.known_end
+                run = self.file.spans(self.offset, size, self.choice, in_order=self, known_end=known_end)
+            self._runs = (run,)
         return self._runs[0]
 
     def _way(self, start: int, stop: int, *, verify: bool = True) -> SpanRun | BlockRange | None:
         """Return the spans or blocks if they are the way to a range, and None if the stream is."""
         stream = self._stream
-        is_next = 0 <= start - (stream.position - self._base if stream is not None else 0) <= SHORT_READ
+        begins, self.begins = self.begins, False
+        is_next = (
+            begins or 0 <= start - (stream.position - self._base if stream is not None else 0) <= SHORT_READ
+        )
         if self.blocks is not None:
             # What is read in order is decompressed, so that at its end the frame's checksum is compared.
             found = None if verify and is_next else self.blocks.find(start, stop)
@@ -162,9 +188,8 @@ class StreamBody(RecordBody):
                 return found
             # Its blocks are others than the record's size says.
             self.blocks = None
-        # What an iteration decompresses anyway, and the head of a record, which was read with its header.
-        is_free = stream is not None and (self._is_passed or (stop <= SHORT_READ and not self.is_in_frames))
-        return None if is_free and is_next else self._spans()
+        # In order it costs no more than by a sidecar, and what comes is what the archive holds.
+        return None if is_next and (begins or stream is not None) else self._spans()
 
     @property
     def is_in_frames(self) -> bool:
@@ -194,10 +219,7 @@ class StreamBody(RecordBody):
         if spans is not None:
             spans.read_into(start, out, verify=verify)
             return len(out)
-        count = self._fill(start, out)
-        if verify:
-            self.check_end(start + count)
-        return count
+        return self._fill(start, out, by_sidecar=True, verify=verify)
 
     def is_at(self, position: int) -> bool:
         """See `InOrder`."""
@@ -210,15 +232,22 @@ class StreamBody(RecordBody):
             raise self.cut()
         return bytes(out)
 
-    def _fill(self, start: int, out: memoryview) -> int:
+    def _fill(self, start: int, out: memoryview, *, by_sidecar: bool = False, verify: bool = False) -> int:
         with self._lock:
             found = self._open().read_at(self._base + start, out)
+        if found is None and by_sidecar and start > SHORT_READ and (spans := self._spans()) is not None:
+            # Another thread has read on in the stream.
+            spans.read_into(start, out)
+            return len(out)
+        with self._lock:
             filled = self._open(again=True).read_at(self._base + start, out) if found is None else found
             filled = filled or 0
             if filled < len(out) and (not filled or self.hides_records()):
                 # Why there is no more: the stream raises its damage, if that is not just the file's end.
                 self._open().read_at(self._base + start + filled, out)
                 raise self.cut()
+        if verify:
+            self.check_end(start + filled)
         return filled
 
     def hides_records(self) -> bool:
@@ -239,6 +268,9 @@ class StreamBody(RecordBody):
         wanted = min(stop - start, max(least, CHEAP_READ))
         with self._lock:
             data = self._open().peek_at(self._base + start, wanted, least)
+        if data is None and start > SHORT_READ and (spans := self._spans()) is not None:
+            return spans.read_some(start, stop, least)
+        with self._lock:
             if data is None:
                 data = self._open(again=True).peek_at(self._base + start, wanted, least)
         if data is None or len(data) < least:
@@ -457,6 +489,7 @@ class StreamedRecords:
         else:
             end = end_of_empty_frames(end, empty_frames, record.offset)
         record.note_length(end - record.offset)
+        cast("StreamBody", record.body).end_at(end)
 
     def _end_cut(self, record: Record, error: TruncatedError) -> bool:
         """End with a record that the end of the file cuts off; True where reading may go on or end here."""

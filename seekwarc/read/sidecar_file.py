@@ -8,7 +8,9 @@ belong together if size, beginning and end of the archive are as the sidecar sta
 header states as many bytes as it does.
 
 Worst case: a sidecar made with intent, whose windows and checksums are those of other content. Nothing but
-decoding the record from its beginning can show that, which is what `strict=True` and `sidecar=False` do.
+decoding the record from its beginning can show that. So what a sidecar lists is a claim: it leads a reader to
+a range. Only a file that is opened with `SidecarOptions` has one, and what writes or compares archives opens
+none with these (`WholeReader`); nor is one used where reading in order costs no more (`StreamBody`).
 
 Source: spec-notes/sidecar.md.
 """
@@ -33,11 +35,14 @@ from seekwarc.storage.local import BytesSource
 from seekwarc.storage.opening import open_source
 
 if TYPE_CHECKING:
-    from seekwarc.format.seektable import SidecarReference
-    from seekwarc.read.options import ReadOptions
-    from seekwarc.storage.source import RangeSource
+    import os
+    from typing import BinaryIO
 
-__all__ = ["SidecarFile", "is_sidecar_of", "open_sidecar"]
+    from seekwarc.format.seektable import SidecarReference
+    from seekwarc.read.options import ReadOptions, SidecarOptions
+    from seekwarc.storage.source import RangeReadable, RangeSource
+
+__all__ = ["SidecarFile", "is_sidecar_of", "listed_offsets", "open_sidecar"]
 
 CACHE_SIZE: Final = 4 << 20
 """Bytes of decoded windows that are kept."""
@@ -79,11 +84,14 @@ class SidecarFile:
         offset: int,
         size: int,
         gap: int,
+        *,
         in_order: InOrder,
+        known_end: int | None,
     ) -> SpanRun | None:
         """Return the spans of the record at `offset`, which has `size` bytes; None if it is not listed.
 
-        As many bytes as `gap` may come after it. `in_order` decodes it from its beginning.
+        As many bytes as `gap` may come after it. `in_order` decodes it from its beginning. An index or a scan
+        says that no stored byte from `known_end` on is of the record.
 
         Raises:
             FormatError: What is listed is not this record.
@@ -93,9 +101,13 @@ class SidecarFile:
             return None
         if not 0 <= spans.content_size - size <= gap:
             raise FormatError(f"it lists {spans.content_size} bytes for this record, which has {size}")
-        if in_order.is_in_frames:
-            return BlockSpanRun(context, offset, spans, in_order)
-        return SpanRun(context, offset, spans, self._windows)
+        run: SpanRun = (
+            BlockSpanRun(context, offset, spans, in_order)
+            if in_order.is_in_frames
+            else SpanRun(context, offset, spans, self._windows)
+        )
+        run.check_ends(known_end)
+        return run
 
     def _windows(self, start: int, stop: int) -> bytes:
         if stop > self._directory.windows_size or stop - start > MAX_WINDOW:
@@ -109,7 +121,7 @@ class SidecarFile:
 
 
 def open_sidecar(
-    archive: Fetcher, options: ReadOptions, reference: SidecarReference | None = None
+    archive: Fetcher, options: SidecarOptions, reference: SidecarReference | None = None
 ) -> SidecarFile | None:
     """Open the sidecar that the options or an index name, or that lies beside the file; None if it has none.
 
@@ -149,6 +161,22 @@ def _referred_to(archive: Fetcher, options: ReadOptions, reference: SidecarRefer
     if is_other:
         raise FormatError("it is not the one that the index names: the index, or the sidecar, is out of date")
     return None
+
+
+def listed_offsets(
+    name: str, archive: str | os.PathLike[str] | bytes | BinaryIO | RangeReadable
+) -> frozenset[int]:
+    """Return the offsets of the records of an archive that its sidecar lists.
+
+    Raises:
+        FormatError: It is not a sidecar, or that of another archive.
+        SourceError: One of them cannot be read.
+    """
+    with (
+        closing(Fetcher(open_source(archive))) as fetcher,
+        closing(_opened(open_source(name), fetcher, DEFAULTS)) as sidecar,
+    ):
+        return frozenset(offset for offset, _ in sidecar.places)
 
 
 def is_sidecar_of(name: str, archive: str) -> bool:

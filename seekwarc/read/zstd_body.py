@@ -51,6 +51,7 @@ from seekwarc.read.known_frames import (
     scanned,
     table_after,
 )
+from seekwarc.read.options import SidecarOptions
 from seekwarc.read.record import Record
 from seekwarc.read.sequential import StreamBody
 
@@ -138,6 +139,7 @@ class ZstdBody(RecordBody):
         # These bytes can be read again, and would make the pickle of a record long.
         self._head = b""
         self._found = None
+        self.begins = False
 
     def _find(self) -> _Found:
         found = self._found
@@ -191,15 +193,28 @@ class ZstdBody(RecordBody):
     @override
     def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:
         found = self._found or self._find()
+        if self.begins:
+            self._begin(found)
         return found.way.read(start, stop, verify=verify)
+
+    def _begin(self, found: _Found) -> None:
+        self.begins = False
+        if isinstance(found.way, StreamBody):
+            found.way.begins = True
 
     @override
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:
-        self._find().way.read_into(start, out, verify=verify)
+        found = self._find()
+        if self.begins:
+            self._begin(found)
+        found.way.read_into(start, out, verify=verify)
 
     @override
     def read_some(self, start: int, stop: int, least: int = 1) -> bytes:
-        return self._find().way.read_some(start, stop, least)
+        found = self._find()
+        if self.begins:
+            self._begin(found)
+        return found.way.read_some(start, stop, least)
 
     def hides_records(self) -> bool:
         """See `RecordBody.hides_records`."""
@@ -254,8 +269,10 @@ class ZstdBody(RecordBody):
     def _in_blocks(self, frame: FrameHeader, size: int, problem: str | None) -> _Found:
         """Find the blocks of a record that is one large frame."""
         file, stream, known = self.file, self._stream(), None
-        is_named = isinstance(self._choice, SidecarReference) or not isinstance(file.options.sidecar, bool)
+        options = file.options
+        is_named = isinstance(options, SidecarOptions) and options.names_sidecar
         if isinstance(self._choice, SidecarReference):
+            is_named = True
             stream.choice = self._choice
         is_far = file.source.policy.is_far
         headers = array("I")
@@ -308,7 +325,9 @@ class ZstdBody(RecordBody):
         return _Found(FrameRun(self.file.frames, self.offset, table, self._head), status, problem, frames)
 
     def _stream(self) -> StreamBody:
-        return StreamBody(self.file, self.offset, self.header, "zst")
+        stream = StreamBody(self.file, self.offset, self.header, "zst")
+        stream.known_end = self.offset + self._length if self._length is not None else None
+        return stream
 
     def _own_table(self, size: int) -> ClaimedFrames | None:
         """Read the table at the end of the record (spec-notes, sections 6.1 and 6.2)."""

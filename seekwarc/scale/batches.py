@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 from seekwarc.errors import FormatWarning, RangeError, SeekWarcError, UnsupportedError
 from seekwarc.format.arrow import arrow
 from seekwarc.format.words import counted
-from seekwarc.read.options import OpenOptions, ReadOptions
+from seekwarc.read.options import OpenOptions, SidecarOptions
 from seekwarc.read.resync import SHARED
 from seekwarc.read.selection import Conditions, Selection
 from seekwarc.scale.columns import batch_of, checked_columns, schema_of, wanted_of
@@ -96,7 +96,7 @@ def batches(
         from seekwarc.inside.parsing import resiliparse_needed
 
         resiliparse_needed()
-    rows = Rows(wanted, selection or None, on_error, ReadOptions.of(**reading))
+    rows = Rows(wanted, selection or None, on_error, SidecarOptions.of(**reading))
     parts = [_part(it) for it in files_of(sources)]
     return Batches(parts, names, rows, batch_rows=batch_rows, batch_bytes=batch_bytes)
 

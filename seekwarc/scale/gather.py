@@ -24,7 +24,7 @@ from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, Unpack
 
 from seekwarc.errors import RangeError, SeekWarcError
-from seekwarc.read.options import OpenOptions, ReadOptions
+from seekwarc.read.options import OpenOptions, SidecarOptions
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.scale.ranges import WantedRange, read_ranges
@@ -108,11 +108,11 @@ def gather(
         raise ValueError(f"max_bytes is {max_bytes}, not 1 or more")
     reading: OpenOptions = {"cache_size": CACHE_SIZE, "threads": 1, **options}
     group_bytes = max(max_bytes // 2, 1)
-    return _outcomes(_rows(wanted), group_bytes, ReadOptions.of(**reading), raises=on_error == "raise")
+    return _outcomes(_rows(wanted), group_bytes, SidecarOptions.of(**reading), raises=on_error == "raise")
 
 
 def _outcomes(
-    wanted: Iterator[_Range], group_bytes: int, options: ReadOptions, *, raises: bool
+    wanted: Iterator[_Range], group_bytes: int, options: SidecarOptions, *, raises: bool
 ) -> Iterator[bytes | Exception]:
     files = _Files(options)
     waiting: deque[_Group] = deque()
@@ -219,7 +219,7 @@ def _read(record: Record, it: _Range) -> bytes:
 class _Files:
     """Open files: those that were used last stay open. Safe to use from several threads."""
 
-    def __init__(self, options: ReadOptions) -> None:
+    def __init__(self, options: SidecarOptions) -> None:
         self._options = options
         self._lock = threading.Lock()
         self._idle: OrderedDict[str, Reader] = OrderedDict()

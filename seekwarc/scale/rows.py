@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from seekwarc.errors import FormatError, SeekWarcError, TruncatedError
 from seekwarc.read.extent import Extent
-from seekwarc.read.options import ReadOptions
+from seekwarc.read.options import SidecarOptions
 from seekwarc.read.record import Record
 from seekwarc.read.resync import SHARED
 from seekwarc.read.selection import Selection
@@ -147,7 +147,7 @@ class Rows:
     wanted: Wanted
     selection: Selection | None
     on_error: OnError
-    options: ReadOptions
+    options: SidecarOptions
 
     def of(self, part: Split) -> Iterator[Row]:
         """Yield a row for each record of a part that is wanted, and for what cannot be read."""

@@ -23,7 +23,7 @@ from seekwarc.cdx.index import Index
 from seekwarc.errors import RangeError, SeekWarcError, SourceChangedError
 from seekwarc.format.seektable import parse_table_choice
 from seekwarc.read.archive_file import ArchiveFile
-from seekwarc.read.options import OpenOptions, ReaderOptions, ReadOptions
+from seekwarc.read.options import OpenOptions, ReaderOptions, SidecarOptions
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.read.zstd_body import table_choice
@@ -102,7 +102,7 @@ def splits(
         inside_records=inside_records,
         delimiter=delimiter,
         listed=ListedRecords(index, target_bytes) if index is not None else None,
-        options=ReadOptions.of(**options).but(threads=1, strict=False),
+        options=SidecarOptions.of(**options).but(threads=1, strict=False),
     )
     return planner.splits([_address(it) for it in files_of(urls)])
 
@@ -122,7 +122,7 @@ class _Planner:
     inside_records: bool
     delimiter: bytes | None
     listed: ListedRecords | None
-    options: ReadOptions
+    options: SidecarOptions
     lock: threading.Lock = field(default_factory=threading.Lock)
     open_files: set[ArchiveFile] = field(default_factory=set)
 

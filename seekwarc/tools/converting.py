@@ -17,7 +17,7 @@ from seekwarc.format.conditions import with_sizes
 from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE
 from seekwarc.frames.pieces import Compression
 from seekwarc.read.options import ReadLimits
-from seekwarc.read.reader import Reader
+from seekwarc.read.reader import WholeReader
 from seekwarc.read.record import Record
 from seekwarc.scale.split import Split
 from seekwarc.storage.opening import open_source
@@ -229,7 +229,7 @@ def convert(
     stored = open_source(source)
     refuse_same_file(stored.name, target)
     stored = on_progress(stored, "converting")
-    with Reader(stored, **(limits or {})) as archive:
+    with WholeReader(stored, **(limits or {})) as archive:
         is_arc = archive.is_arc
         records = archive.in_order(None if is_arc else on_data, mended=["shared"])
         opened = open_output(target, existing=existing)

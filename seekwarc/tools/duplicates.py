@@ -43,7 +43,7 @@ from seekwarc.read.chunked_payload import ChunkedExtent
 from seekwarc.read.digests import DigestVerdict, check_payload_digest
 from seekwarc.read.extent import Extent
 from seekwarc.read.options import ReadOptions
-from seekwarc.read.reader import Reader
+from seekwarc.read.reader import Reader, WholeReader
 from seekwarc.read.record import Record
 from seekwarc.tools.copy_source import LooseRecord
 from seekwarc.tools.listing import Described, Listing
@@ -146,7 +146,7 @@ class OpenFiles(Closing):
         """Open a record of a file."""
         reader = self._open.get(name)
         if reader is None:
-            reader = self._open[name] = Reader(self._files[name], **self._limits)
+            reader = self._open[name] = WholeReader(self._files[name], **self._limits)
             if len(self._open) > MAX_OPEN:
                 self._open.popitem(last=False)[1].close()
         self._open.move_to_end(name)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from seekwarc.read.reader import Reader
+from seekwarc.read.reader import Reader, WholeReader
 from seekwarc.storage.source import Stats
 from seekwarc.write.files import Existing
 from seekwarc.write.writer import Writer
@@ -62,7 +62,7 @@ def make_example(path: Path, film_size: int, *, existing: Existing = "error") ->
 
 def measure(path: Path, start: int, length: int, locate: Callable[[Reader], int]) -> RangeCost:
     """Open a file, and read a range of the film's payload."""
-    with Reader(path) as archive:
+    with WholeReader(path) as archive:
         offset = locate(archive)
         archive.stats.requests = archive.stats.bytes_fetched = archive.stats.bytes_decoded = 0
         begin = time.perf_counter()

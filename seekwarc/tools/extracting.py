@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Unpack
 
 from seekwarc.closing import Closing
-from seekwarc.collection.collection import Collection
+from seekwarc.collection.collection import Collection, WholeCollection
 from seekwarc.collection.record_index import MemoryIndex
 from seekwarc.collection.revisits import is_alone
 from seekwarc.errors import (
@@ -28,7 +28,7 @@ from seekwarc.errors import (
 )
 from seekwarc.read.filled import filled_record, gaps_of
 from seekwarc.read.options import ReadLimits
-from seekwarc.read.reader import Reader
+from seekwarc.read.reader import WholeReader
 from seekwarc.read.record import Record
 from seekwarc.read.selection import Conditions, Selection, http_media_type
 from seekwarc.storage.expand import expand
@@ -200,7 +200,7 @@ class Extractor(Closing):
                 damages.append(Extracted(name, error.offset, failure=Failure.of(error)))
 
         try:
-            with Reader(self._open_file(name), on_error=on_error, **self._limits) as archive:
+            with WholeReader(self._open_file(name), on_error=on_error, **self._limits) as archive:
                 for record in archive:
                     yield from damages
                     damages.clear()
@@ -263,7 +263,7 @@ class Extractor(Closing):
         named = [it for it in self.files if it != "-"]
         names = [it for it in named if "://" in it or split_name(it) or os.path.isfile(it)]
         index = MemoryIndex()
-        collection = Collection(names, index=index, on_error="skip", **self._limits)
+        collection = WholeCollection(names, index=index, on_error="skip", **self._limits)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FormatWarning)
             for archive in collection.files:

@@ -20,7 +20,7 @@ from seekwarc.errors import FormatError, NotFoundError
 from seekwarc.format.warc import RecordHeader
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.read.options import ReadLimits, ReadOptions
-from seekwarc.read.reader import Reader
+from seekwarc.read.reader import WholeReader
 from seekwarc.storage.expand import expand
 from seekwarc.storage.opening import open_source
 from seekwarc.system import threads_for
@@ -209,7 +209,7 @@ def _add_indexed(
     infos = 0
     for part, file in zip(parts, files, strict=True):
         if with_infos and file.first > 0:
-            with Reader(open_source(part.target), **part.limits) as archive, suppress(FormatError):
+            with WholeReader(open_source(part.target), **part.limits) as archive, suppress(FormatError):
                 record = archive.record_at(0, min(file.first, MAX_INFO))
                 if record.type == "warcinfo":
                     catalogue.add_place(record.offset, file.first)

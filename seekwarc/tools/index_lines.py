@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
@@ -29,7 +29,6 @@ from seekwarc.format.http import HttpHead
 from seekwarc.format.post import MAX_BODY_SIZE, body_query, with_query
 from seekwarc.format.seektable import SidecarReference, TableTrust
 from seekwarc.format.surt import surt
-from seekwarc.read.body import TableStatus
 from seekwarc.read.digests import BlockDigests
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
@@ -94,9 +93,12 @@ class Lines:
         wanted: LineOptions,
         on_problem: OnProblem,
         sidecar: SidecarReference | None = None,
+        *,
+        listed: Container[int] = (),
     ) -> None:
         self._archive = archive
         self._sidecar = sidecar
+        self._listed = listed
         self._filename = filename
         self._wanted = wanted
         self._report = OncePerPlace(on_problem)
@@ -159,7 +161,7 @@ class Lines:
             what = "no WARC-Date" if stated is None else f"a malformed WARC-Date, {stated[:40]!r}"
             raise FormatError(f"this record has {what}, so it gets no line")
         fields |= {"length": str(record.length), "offset": str(record.offset), "filename": self._filename}
-        is_in_sidecar = self._sidecar is not None and record.seek_table_status is TableStatus.SIDECAR
+        is_in_sidecar = record.offset in self._listed
         table = self._sidecar if self._sidecar is not None and is_in_sidecar else table_choice(record)
         if table is not TableTrust.CLAIMED:
             fields[TABLE_FIELD] = str(table)

@@ -16,6 +16,7 @@ from seekwarc.errors import FormatError
 from seekwarc.format.seektable import SidecarReference
 from seekwarc.format.warc import RecordHeader
 from seekwarc.read.options import ReadLimits
+from seekwarc.read.sidecar_file import listed_offsets
 from seekwarc.scale.split import Split
 from seekwarc.storage.expand import expand
 from seekwarc.storage.opening import open_source
@@ -133,7 +134,8 @@ def index(
         for name, source in named.items():
             sidecar = sidecars.get(name) if sidecars is not None else None
             reference = sidecar_reference(sidecar) if sidecar is not None else None
-            work = _PartLines(name, wanted, limits, reference)
+            listed = listed_offsets(sidecar, source) if sidecar is not None else frozenset()
+            work = _PartLines(name, wanted, limits, reference, listed)
             parts = cut(source, processes, _is_unpaired if post_append else None, **limits)
             with closing(on_progress(open_source(source), name)) as stored:
                 made = in_parts(stored, parts, work, processes, output.spool_directory)
@@ -162,11 +164,15 @@ class _PartLines:
     wanted: LineOptions
     limits: ReadLimits
     sidecar: SidecarReference | None = None
+    listed: frozenset[int] = frozenset()
+    """Offsets of the records that the sidecar lists."""
 
     def __call__(self, part: Split, source: RangeSource, spool: str) -> _Made | None:
         problems: list[FormatError] = []
-        with self._opened(source, part.start, part.stop) as archive:
-            found = Lines(archive, self.filename, self.wanted, problems.append, self.sidecar)
+        with PartReader(source, part.start, part.stop, **self.limits) as archive:
+            found = Lines(
+                archive, self.filename, self.wanted, problems.append, self.sidecar, listed=self.listed
+            )
             with open(spool, "xb") as file:
                 # What is sorted in parts already is soon sorted as a whole.
                 file.writelines(sorted(line.build() for line in found))
@@ -186,14 +192,10 @@ class _PartLines:
             start = part.stop
         if start is None:
             return []
-        with self._opened(stored, start, None) as archive:
-            found = Lines(archive, self.filename, self.wanted, on_problem, self.sidecar)
+        with PartReader(stored, start, None, **self.limits) as archive:
+            found = Lines(archive, self.filename, self.wanted, on_problem, self.sidecar, listed=self.listed)
             yield from (line.build() for line in found)
         return found.damaged
-
-    def _opened(self, source: RangeSource, start: int, stop: int | None) -> PartReader:
-        sidecar = (self.sidecar.place if self.sidecar is not None else None) or True
-        return PartReader(source, start, stop, sidecar=sidecar, **self.limits)
 
 
 def _is_unpaired(header: RecordHeader) -> bool:

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Unpack
 
 from seekwarc import __version__
-from seekwarc.collection.collection import Collection
+from seekwarc.collection.collection import WholeCollection
 from seekwarc.collection.entry import Entry, OnDamage, describe, described, warned_of_damage
 from seekwarc.collection.parts import (
     UNKNOWN_TYPE,
@@ -154,7 +154,7 @@ def join(
     done = Joining(len(names))
     options_of_reading = ReadOptions.of(**limits or {})
     index = MemoryIndex()
-    with Collection(names, index=index, **options_of_reading) as crawl:
+    with WholeCollection(names, index=index, **options_of_reading) as crawl:
         groups = (
             (uri, group)
             for uri in _scanned(names, index, processes, on_progress, options_of_reading)

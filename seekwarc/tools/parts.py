@@ -27,7 +27,7 @@ from seekwarc.format.warc import RecordHeader
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.options import ReaderOptions, ReadLimits, ReadOptions
-from seekwarc.read.reader import Reader
+from seekwarc.read.reader import WholeReader
 from seekwarc.read.record import Record
 from seekwarc.read.search import RecordSearch
 from seekwarc.scale.split import Split
@@ -201,7 +201,7 @@ class _Progress(Report):
         pass
 
 
-class PartReader(Reader):
+class PartReader(WholeReader):
     """A reader that iterates over a part of a file."""
 
     def __init__(

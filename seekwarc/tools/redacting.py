@@ -22,7 +22,7 @@ from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.options import ReadLimits, ReadOptions
-from seekwarc.read.reader import Reader
+from seekwarc.read.reader import WholeReader
 from seekwarc.read.record import Record
 from seekwarc.storage.expand import expand
 from seekwarc.storage.fetch import Fetcher
@@ -310,7 +310,7 @@ class _Run:
         with committed_together() as outputs:
             for number, (part, final) in enumerate(zip(self._parts, finals, strict=True)):
                 if in_place and number not in changed:
-                    with Reader(part.target, **self._limits) as archive:
+                    with WholeReader(part.target, **self._limits) as archive:
                         for record in archive:
                             self.mentions += in_record(record, final, self._needles)
                     continue
@@ -363,7 +363,7 @@ class _Run:
             captured.append([])
             if next(self._removed.kept_in(number), None) is None:
                 continue
-            with Reader(part.target, **self._limits) as archive:
+            with WholeReader(part.target, **self._limits) as archive:
                 for each, record in self._numbered(number, archive, kept=False):
                     needles |= needles_of(record, with_digest=each not in saved)
                     if (record.type or "").lower() in STUBBED:
@@ -378,7 +378,7 @@ class _Run:
         wanted = [number for number in changed if self._parts[number].dictionary is not None]
 
         def kept(number: int) -> Iterator[Record]:
-            with Reader(
+            with WholeReader(
                 self._on_progress(open_source(self._parts[number].target), "sampling"), **self._limits
             ) as it:
                 yield from (record for _, record in self._numbered(number, it, kept=True))
@@ -432,7 +432,7 @@ class _Run:
         """Compare a new file with what was to be kept, and note what it still mentions."""
         part = self._parts[number]
         source = self._on_progress(open_source(part.target), "comparing")
-        with Reader(source, **self._limits) as old, Reader(made, **self._limits) as new:
+        with WholeReader(source, **self._limits) as old, WholeReader(made, **self._limits) as new:
             copies = iter(new)
             for each, record in self._numbered(number, old, kept=True):
                 change, copy = self._promotions.change_of(each), next(copies, None)

@@ -11,7 +11,8 @@ from seekwarc.cdx.index import PARQUET_MAGIC, Index
 from seekwarc.errors import FormatError, UnsupportedError
 from seekwarc.format.cdxj import parse_line
 from seekwarc.read.options import ReadOptions
-from seekwarc.read.reader import Reader
+from seekwarc.read.reader import WholeReader
+from seekwarc.read.sidecar_file import listed_offsets
 from seekwarc.tools.batch import base_name
 from seekwarc.tools.index_lines import LineOptions, Lines
 from seekwarc.tools.indexing import write_lines
@@ -123,10 +124,10 @@ class _Lines:
         for base, folder in folders.items():
             made = self._remade[base]
             reference = sidecar_reference(made.sidecar) if made.sidecar is not None else None
-            options = {**self._limits, "sidecar": made.sidecar or False}
-            with Reader(made.place, **options) as archive:
+            listed = listed_offsets(made.sidecar, made.place) if made.sidecar is not None else ()
+            with WholeReader(made.place, **self._limits) as archive:
                 filename = folder + os.path.basename(made.final)
-                found = Lines(archive, filename, LineOptions(**self.wanted), _raise, reference)
+                found = Lines(archive, filename, LineOptions(**self.wanted), _raise, reference, listed=listed)
                 yield from (line.build() for line in found)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
@@ -12,7 +13,7 @@ from functools import partial
 from itertools import chain
 from typing import BinaryIO, Final, Unpack, cast
 
-from seekwarc.errors import FormatError
+from seekwarc.errors import ChecksumError, FormatError, FormatWarning, TruncatedError
 from seekwarc.format.gzidx import parse_gzidx
 from seekwarc.format.seektable import SidecarReference
 from seekwarc.format.sidecar import MAX_SPAN, SIDECAR_SUFFIX, SidecarRecord
@@ -24,7 +25,7 @@ from seekwarc.frames.verify import MAX_FRAME_CONTENT
 from seekwarc.options import check_range
 from seekwarc.read.body import record_size
 from seekwarc.read.options import ReadLimits
-from seekwarc.read.reader import Reader
+from seekwarc.read.reader import Reader, WholeReader
 from seekwarc.read.record import Record
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.remote_url import is_url
@@ -90,8 +91,9 @@ def sidecar(
         spacing: Minimum content between points, in bytes. A read decodes that much; a point takes some 2 KiB
             of the sidecar in text, and 20 bytes in a film. In a frame a quarter of it is the minimum.
         existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
-        on_problem: Called with each damage, and each large record that cannot be listed. Without it the first
-            is raised, and no sidecar is written.
+        on_problem: Called with each damage, and each large record that cannot be listed, which does not stop
+            the others. Without it the first damage is raised, and no sidecar is written; a `FormatWarning` is
+            issued for each record that cannot be listed.
         on_progress: Wraps the source, to report progress.
         **limits: Limits of reading; see `Reader`.
 
@@ -114,7 +116,7 @@ def sidecar(
         pool = opened.enter_context(ThreadPoolExecutor(threads_for(None), "seekwarc-points"))
         stored = on_progress(open_source(source), name)
         making = _Making(stored, pool, min_size, spacing, on_problem)
-        archive = opened.enter_context(Reader(stored, sidecar=False, on_error=making.report, **limits))
+        archive = opened.enter_context(WholeReader(stored, on_error=making.report, **limits))
         if gzidx is not None:
             making.points = _points_in(os.fspath(gzidx), opened)
         elif not is_url(name) and default_threads() >= MANY_THREADS:
@@ -172,8 +174,16 @@ class _Making:
     def _made(self, record: Record) -> SidecarRecord | None:
         try:
             made = self._in_frame(record) if self.is_framed else self._in_member(record)
-        except FormatError as error:
+        except (ChecksumError, TruncatedError) as error:
             self.report(error.located(record.source, record.offset))
+            return None
+        except FormatError as error:
+            problem = error.located(record.source, record.offset)
+            if self.on_problem is not None:
+                self.report(problem)
+            else:
+                self.damaged.add(problem.offset)
+                warnings.warn(f"the sidecar does not list a record: {problem}", FormatWarning, stacklevel=2)
             return None
         if made is not None:
             self.records += 1

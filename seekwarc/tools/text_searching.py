@@ -24,7 +24,7 @@ from seekwarc.inside.search_file import text_key
 from seekwarc.inside.snippets import Snippet, snippet_of
 from seekwarc.inside.text import PageText
 from seekwarc.options import check_range
-from seekwarc.read.reader import Reader
+from seekwarc.read.reader import Reader, WholeReader
 from seekwarc.read.selection import Selection
 from seekwarc.storage.remote_url import is_url
 from seekwarc.storage.zip_members import SEPARATOR
@@ -289,7 +289,7 @@ class SearchIndex(Closing):
                 raise SourceError("is read only if that is allowed (`--remote`)", source=path)
         elif not os.path.isfile(path.partition(SEPARATOR)[0]):
             raise SourceError("is not there any more", source=path)
-        reader = Reader(path)
+        reader = WholeReader(path)
         self._opened.append(reader)
         return self._readers.put(path, reader)
 

@@ -29,7 +29,7 @@ from seekwarc.frames.dictionary import MIN_DICTIONARY_SIZE, Dictionary
 from seekwarc.frames.encoder import DEFAULT_LEVEL, MAX_LEVEL, MIN_LEVEL, FrameEncoder
 from seekwarc.options import check_range
 from seekwarc.read.options import ReadLimits
-from seekwarc.read.reader import Reader
+from seekwarc.read.reader import WholeReader
 from seekwarc.storage.expand import expand
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeReadable
@@ -334,7 +334,7 @@ def train(
     names: list[Trained] = list(expand(files))
 
     def records_of(file: Trained) -> Iterator[Record]:
-        with Reader(on_progress(open_source(file), "sampling"), **limits) as archive:
+        with WholeReader(on_progress(open_source(file), "sampling"), **limits) as archive:
             yield from archive
 
     return trained_on(map(records_of, names), len(names), size=size, level=level, samples=samples)

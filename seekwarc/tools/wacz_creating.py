@@ -17,7 +17,7 @@ from seekwarc.errors import FormatError, UnsupportedError
 from seekwarc.frames.pieces import Compression
 from seekwarc.inside.parsing import resiliparse_needed
 from seekwarc.read.options import ReaderOptions, ReadLimits
-from seekwarc.read.reader import Reader
+from seekwarc.read.reader import WholeReader
 from seekwarc.read.record import Record
 from seekwarc.storage.expand import expand
 from seekwarc.storage.opening import open_source
@@ -153,7 +153,7 @@ def _copied(
     if source.is_pipe:
         source.close()
         raise UnsupportedError("a pipe cannot be read twice; store it in a file first", source=source.name)
-    with Reader(source, **limits) as archive:
+    with WholeReader(source, **limits) as archive:
         is_same = archive.compression == compression and not archive.is_arc
         if is_same and not source.policy.is_far:
             return open_source(given)
@@ -254,7 +254,7 @@ def _raise(problem: FormatError) -> None:
     raise problem
 
 
-class PageReader(Reader):
+class PageReader(WholeReader):
     """A reader that shows each record to a function before it yields it."""
 
     def __init__(

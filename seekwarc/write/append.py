@@ -40,7 +40,7 @@ from seekwarc.format.zstd import SEEK_TABLE_MAGIC
 from seekwarc.frames.encoder import MAX_FRAME_SIZE
 from seekwarc.frames.pieces import Compression, skippable_frame_at
 from seekwarc.frames.scan import Frame, Window, frames_from
-from seekwarc.read.reader import Reader
+from seekwarc.read.reader import Reader, WholeReader
 from seekwarc.read.record import Record
 from seekwarc.storage.local import LocalFileSource
 from seekwarc.write.file_layout import CHECKSUM_OF_NOTHING, ExistingFile
@@ -120,7 +120,7 @@ def existing_file(
 
     With `repair`, an incomplete record at its end is ignored; None is returned if there is no other.
     """
-    with Reader(path, strict=True) as archive:
+    with WholeReader(path, strict=True) as archive:
         if archive.compression != compression:
             raise UnsupportedError(
                 f"only a file of compression {compression!r} can be continued under this name, this one has "

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 from seekwarc.collection.entry import describe
 from seekwarc.format.digest import Digest
 from seekwarc.format.profiles import IDENTICAL_PAYLOAD_DIGEST
-from seekwarc.read.reader import Reader
+from seekwarc.read.reader import Reader, WholeReader
 from seekwarc.write.header import HeaderDraft, bracketed
 
 __all__ = ["Deduplicator", "Duplicates", "Original", "revisit_of"]
@@ -91,7 +91,7 @@ class Duplicates:
             SourceError: It cannot be read.
         """
         if isinstance(archive, str | os.PathLike):
-            with Reader(archive) as opened:
+            with WholeReader(archive) as opened:
                 self.add_archive(opened)
             return
         for record in archive:

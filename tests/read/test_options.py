@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import seekwarc
-from seekwarc.read.options import ReaderOptions, ReadOptions
+from seekwarc.read.options import ReaderOptions, ReadOptions, SidecarOptions
 
 TAKERS: list[Callable[..., object]] = [
     seekwarc.Reader,
@@ -21,7 +21,8 @@ TAKERS: list[Callable[..., object]] = [
 
 
 def test_options_are_those_that_type_checkers_know() -> None:
-    assert set(ReadOptions().keys()) == set(ReaderOptions.__annotations__)
+    assert set(SidecarOptions().keys()) == set(ReaderOptions.__annotations__)
+    assert set(ReaderOptions.__annotations__) - set(ReadOptions().keys()) == {"sidecar"}
     assert not ReaderOptions.__required_keys__
 
 
