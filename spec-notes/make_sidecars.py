@@ -341,6 +341,7 @@ def sidecars(made: Made) -> dict[str, tuple[Sidecar, str]]:
         "first-span-later": (span(0, 1, 1), "refused"),
         "point-after-record": (span(len(sound.spans) - 1, 0, 8 * len(made.data)), "refused"),
         "record-longer": (record(1, len(made.data) + 1), "refused"),
+        "record-shorter": (record(1, len(made.data) - 8), "refused"),
         "content-size-wrong": (record(2, len(made.content) + 1), "refused"),
         "content-size-huge": (record(2, 1 << 62), "refused"),
         "record-elsewhere": (record(0, 1), "refused"),

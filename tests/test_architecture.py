@@ -297,6 +297,24 @@ def test_assertions_are_for_type_checkers_alone() -> None:
     assert asserting == set(MAY_ASSERT), "raise a typed error for what a file may hold"
 
 
+WITH_SIDECAR = {"Reader", "Collection", "SidecarOptions"}
+"""What opens files so that ranges may be read by a sidecar."""
+
+
+@pytest.mark.parametrize("part", ["tools", "write"])
+def test_rooms_that_write_open_no_file_with_a_sidecar(part: str) -> None:
+    for module, path in PARTS[part].items():
+        # Which records of a file can be read by range is what it tells.
+        if module == "seekwarc.tools.describe":
+            continue
+        for node in nodes_of(path):
+            if isinstance(node, ast.Call):
+                name = ast.unparse(node.func).rpartition(".")[2]
+                assert name not in WITH_SIDECAR, f"{path}, line {node.lineno}: WholeReader has no sidecar"
+            if isinstance(node, ast.ClassDef):
+                assert not WITH_SIDECAR & {ast.unparse(base) for base in node.bases}, (path, node.lineno)
+
+
 def test_no_file_is_too_long_to_read() -> None:
     lines = {module: len(path.read_text().splitlines()) for module, path in MODULES.items()}
     assert not {module: count for module, count in lines.items() if count > MAX_LINES}

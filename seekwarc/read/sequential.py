@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
 from seekwarc.compiling import mypyc_attr, override
@@ -103,18 +104,8 @@ class StreamBody(RecordBody):
         """The frame or member that the record ends in, where that goes on with another record."""
 
     def __getstate__(self) -> dict[str, object]:
-        kept = (
-            "file",
-            "offset",
-            "header",
-            "skip",
-            "last_frame",
-            "choice",
-            "known_end",
-            "_compression",
-            "_limit",
-        )
-        return {name: getattr(self, name) for name in kept}
+        kept = "file offset header skip last_frame choice known_end _compression _limit"
+        return {name: getattr(self, name) for name in kept.split()}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         for name, value in state.items():
@@ -167,11 +158,8 @@ class StreamBody(RecordBody):
         if self._runs is None:
             is_one = self._compression != "none" and not self.skip
             size = record_size(self.header)
-            run = None
-            if is_one:
-                known_end = self.known_end
-                run = self.file.spans(self.offset, size, self.choice, in_order=self, known_end=known_end)
-            self._runs = (run,)
+            spans = partial(self.file.spans, self.offset, size, self.choice, in_order=self)
+            self._runs = (spans(known_end=self.known_end) if is_one else None,)
         return self._runs[0]
 
     def _way(self, start: int, stop: int, *, verify: bool = True) -> SpanRun | BlockRange | None:

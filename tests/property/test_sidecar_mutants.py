@@ -7,7 +7,9 @@ import struct
 import warnings
 from array import array
 from collections import Counter
+from dataclasses import replace
 from functools import cache
+from operator import attrgetter
 
 import pytest
 import zstandard
@@ -15,10 +17,11 @@ import zstandard
 import seekwarc
 from seekwarc.errors import FormatWarning, SeekWarcError
 from seekwarc.format.seektable import SeekTable, table_frame_size
+from seekwarc.format.sidecar import SidecarRecord
 from seekwarc.read import archive_file
 from tests.support.foreign import CRLF2, checksum, cut, warc_header, zstd_frame
 from tests.support.framed import film
-from tests.support.sidecars import gzip_member, member, mixed, sidecar_of
+from tests.support.sidecars import Member, gzip_member, member, mixed, sidecar_of, spliced
 
 QUICK, ALL, AT_A_TIME = 100, 10_000, 500
 
@@ -136,6 +139,74 @@ def outcome(tmp: str, it: Subject, sidecar: bytes, rnd: random.Random) -> str:
             except SeekWarcError:
                 found["error"] += 1
     return "error" if found["error"] else next(iter(found))
+
+
+@cache
+def members() -> list[Member]:
+    """Return records of one size, each in a member of its own."""
+    found: list[Member] = []
+    for seed in range(3):
+        text = b"".join(mixed(seed, 80_000))[:60_000]
+        pieces = [warc_header(len(text), seed), *cut(text, 900), CRLF2]
+        offset = sum(len(it.stored) for it in found)
+        found.append(member(offset, gzip_member(pieces), b"".join(pieces)))
+    return found
+
+
+def true_entries(rnd: random.Random, one: Member, other: Member) -> list[SidecarRecord]:
+    """Return entries whose every checksum is that of content of the archive, for some member or none."""
+    ends = [it.offset + len(it.stored) for it in members()]
+    length = max(rnd.choice([*ends, ends[-1] - 8, ends[0] - 1]) - one.offset, 1)
+    spacing = rnd.choice([2_000, 8_000, 20_000])
+    entry = one.record(spacing)
+    match rnd.randrange(4):
+        case 0:
+            entry = spliced(one, other, rnd.randrange(len(entry.spans)), spacing, length)
+        case 1:
+            # All spans of another member, or of one that shares the first with it.
+            spans = [*entry.spans[: rnd.randrange(2)], *other.record(spacing).spans]
+            entry = replace(entry, spans=spans, length=length)
+        case 2:
+            entry = replace(entry, length=length)
+        case 3:
+            entry = replace(entry, offset=one.offset + rnd.randrange(1, 50), length=length)
+    rest = [it.record(spacing) for it in members() if it is not one and rnd.randrange(2)]
+    return sorted([entry, *rest], key=attrgetter("offset"))
+
+
+@pytest.mark.parametrize(
+    ("seed", "count"),
+    [
+        (0, QUICK),
+        *(pytest.param(seed, AT_A_TIME, marks=pytest.mark.slow) for seed in range(1, 1 + ALL // AT_A_TIME)),
+    ],
+)
+def test_spans_of_other_records_never_give_their_bytes(
+    tmp_path, monkeypatch: pytest.MonkeyPatch, seed: int, count: int
+) -> None:
+    monkeypatch.setattr(archive_file, "MIN_SIDECAR_RECORD", 1)
+    rnd, outcomes = random.Random(seed), Counter[str]()
+    data = b"".join(it.stored for it in members())
+    path = tmp_path / "a.warc.gz"
+    path.write_bytes(data)
+    for _ in range(count):
+        one, other = rnd.sample(members(), 2)
+        path.with_name("a.warc.gz.seek").write_bytes(sidecar_of(data, true_entries(rnd, one, other)))
+        with warnings.catch_warnings(), seekwarc.open(path, threads=1) as reader:
+            warnings.simplefilter("ignore", FormatWarning)
+            length = rnd.choice([None, len(one.stored)])
+            record = [*reader][members().index(one)] if not rnd.randrange(4) else None
+            body = (record or reader.record_at(one.offset, length)).body
+            outcomes[body.table_status.value] += 1
+            for _ in range(6):
+                start = rnd.randrange(len(one.content))
+                stop = min(start + rnd.choice([1, 5000, 40_000]), len(one.content))
+                try:
+                    assert body.read(start, stop) == one.content[start:stop]
+                except SeekWarcError:
+                    outcomes["error"] += 1
+    assert outcomes["sidecar"] > count // 100
+    assert outcomes["stream"] > count // 2
 
 
 @pytest.mark.parametrize("kind", ["gz", "zst"])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 import random
 import warnings
+import zlib
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -17,9 +20,9 @@ from seekwarc import TableStatus, tools
 from seekwarc.errors import ChecksumError, FormatWarning, SourceError
 from seekwarc.format.sidecar import SIDECAR_SUFFIX, SidecarRecord, Span
 from seekwarc.serve.library import Library
-from tests.support.foreign import CRLF2, warc_header, zstd_frame
+from tests.support.foreign import CRLF2, cut, warc_header, zstd_frame
 from tests.support.rangeserver import Content, RangeServer
-from tests.support.sidecars import gzip_member, member, mixed, sidecar_of
+from tests.support.sidecars import Member, forged, gzip_member, member, mixed, sidecar_of, spliced
 
 SPACING = 64 << 10
 
@@ -217,6 +220,88 @@ def test_spans_of_another_record_are_not_used(path: Path, archive: Archive) -> N
     path.with_name("a.warc.gz.seek").write_bytes(sidecar_of(archive.data, [entry]))
     with seekwarc.open(path) as reader, pytest.warns(FormatWarning, match="bytes for this record, which has"):
         assert middle(reader.record_at(archive.offset)) == archive.payload[MIDDLE : MIDDLE + 100]
+
+
+def whole_reads(record: seekwarc.Record) -> Iterator[bytes]:
+    """Read a payload in every way that reads all of it."""
+    payload, size = record.payload, record.payload.size
+    for _ in range(2):
+        yield payload.read()
+        yield payload.pread(0, size)
+        yield record.block.read()
+        yield record.whole.read()[len(record.header.raw) : -4]
+        yield b"".join(payload.pread(start, 100_000) for start in range(0, size, 100_000))
+        out = bytearray(size)
+        payload.pread_into(0, out)
+        yield bytes(out)
+        with payload.open() as file:
+            yield b"".join(iter(lambda: file.read(30_000), b""))
+
+
+def test_what_is_read_as_a_whole_is_what_the_archive_holds(path: Path, archive: Archive) -> None:
+    stored = archive.data[archive.offset : archive.offset + archive.length]
+    one = member(archive.offset, stored, zlib.decompress(stored, 31))
+    entry, seen = forged(archive.data, one.record(SPACING))
+    path.with_name("a.warc.gz.seek").write_bytes(sidecar_of(archive.data, [entry]))
+    with seekwarc.open(path) as reader:
+        record = reader.record_at(archive.offset, archive.length)
+        # A range is what the sidecar makes of it: section 4.
+        found = record.payload.pread(MIDDLE, 300_000)
+        assert seen[len(record.header.raw) + MIDDLE :].startswith(found)
+        assert found != archive.payload[MIDDLE : MIDDLE + 300_000]
+        assert all(found == archive.payload for found in whole_reads(record))
+        copy = pickle.loads(pickle.dumps(record))
+        assert all(found == archive.payload for found in whole_reads(copy))
+        copy.body.file.close()
+        assert [it.payload.read() for it in reader] == [b"small", archive.payload, b"small"]
+
+
+@pytest.fixture(scope="module")
+def members() -> tuple[Member, Member]:
+    """Two records of one size, one after the other."""
+    found: list[Member] = []
+    for seed in (1, 2):
+        text = b"".join(mixed(seed, 1_500_000))[:1_300_000]
+        pieces = [warc_header(len(text), seed), *cut(text, 9_000), CRLF2]
+        offset = sum(len(it.stored) for it in found)
+        found.append(member(offset, gzip_member(pieces), b"".join(pieces)))
+    return found[0], found[1]
+
+
+@pytest.mark.parametrize("is_alone", [True, False])
+@pytest.mark.parametrize("way", ["by offset", "by length", "scanned"])
+def test_an_entry_that_goes_on_in_the_next_member_is_not_used(
+    tmp_path: Path, members: tuple[Member, Member], is_alone: bool, way: str
+) -> None:
+    one, other = members
+    data = one.stored + other.stored
+    path = tmp_path / "a.warc.gz"
+    path.write_bytes(data)
+    entries = [spliced(one, other, 3, SPACING, len(data))]
+    if not is_alone:
+        entries.append(other.record(SPACING))
+    path.with_name("a.warc.gz.seek").write_bytes(sidecar_of(data, entries))
+    with seekwarc.open(path) as reader:
+        if way == "scanned":
+            record, _ = reader
+        else:
+            record = reader.record_at(0, len(one.stored) if way == "by length" else None)
+        with pytest.warns(FormatWarning, match="the sidecar is not used"):
+            assert record.whole.pread(MIDDLE, 100) == one.content[MIDDLE : MIDDLE + 100]
+        if not is_alone:
+            assert reader.record_at(other.offset).seek_table_status is TableStatus.SIDECAR
+
+
+def test_an_entry_that_ends_before_the_size_of_the_member_is_not_used(
+    tmp_path: Path, members: tuple[Member, Member]
+) -> None:
+    one = members[0]
+    path = tmp_path / "a.warc.gz"
+    path.write_bytes(one.stored)
+    entry = dataclasses.replace(one.record(SPACING), length=len(one.stored) - 8)
+    path.with_name("a.warc.gz.seek").write_bytes(sidecar_of(one.stored, [entry]))
+    with seekwarc.open(path) as reader, pytest.warns(FormatWarning, match="end with the size of a member"):
+        assert reader.record_at(0).whole.pread(MIDDLE, 100) == one.content[MIDDLE : MIDDLE + 100]
 
 
 @pytest.mark.needs("module:obstore")

@@ -19,7 +19,7 @@ SPAN = struct.Struct("<4Q")
 
 
 class RefusedError(Exception):
-    """The sidecar is not to be used (section 3, 1 to 5)."""
+    """The sidecar is not to be used (section 3, 1 to 7)."""
 
 
 class WrongError(Exception):
@@ -78,6 +78,12 @@ class IndependentReader:
         check(not self._bounds[0])
         check(bytes_of[0] <= bytes_of[1] and all(a < b for a, b in pairwise(bytes_of[1:])))
         check(all(a < b for a, b in pairwise(self._bounds)))
+        following = [row[0] for row in rows if row[0] > offset]
+        check(not following or offset + length <= following[0])
+        sizes = zip(pairwise(bytes_of[1:]), pairwise(self._bounds), strict=True)
+        check(all(b - a <= 9 * (stop - start) // 8 + 1024 for (a, b), (start, stop) in sizes))
+        if archive.startswith(b"\x1f\x8b", offset):
+            check(archive[: offset + length].endswith(struct.pack("<I", size % 2**32)))
         self._archive = archive
         self._offset = offset
         self._is_frame = archive.startswith(b"\x28\xb5\x2f\xfd", offset)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import xxhash
 
 from seekwarc.format.sidecar import ArchiveIdentity, SidecarRecord, Span
+from seekwarc.frames.points import inflated
 from seekwarc.frames.sidecar import archive_identity, write_sidecar
 from seekwarc.storage.local import BytesSource
 from tests.support.inflating import inflate
@@ -80,6 +81,29 @@ def members_of(data: bytes, least: int = 0) -> list[Member]:
             found.append(member(offset, data[offset:end], content))
         offset = end
     return found
+
+
+def forged(data: bytes, record: SidecarRecord) -> tuple[SidecarRecord, bytes]:
+    """Forge the windows of a record's spans, and return what it seems to hold then: of the same size."""
+    spans, seen = [], b""
+    ends = [span.content for span in record.spans[1:]] + [record.content_size]
+    stops = [span.stored for span in record.spans[1:]] + [record.offset + record.length]
+    for span, end, stop in zip(record.spans, ends, stops, strict=True):
+        window = (span.window or b"").upper()
+        stored = data[span.stored - bool(span.bits) : stop]
+        content = inflated(stored, -span.bits % 8, window, end - span.content)
+        spans.append(span._replace(window=window, xxh64=xxhash.xxh64_intdigest(content)))
+        seen += content
+    return SidecarRecord(record.offset, record.length, record.content_size, spans), seen
+
+
+def spliced(one: Member, other: Member, number: int, spacing: int, length: int) -> SidecarRecord:
+    """List spans of a member, and from a later one on those of another; each checksum is true."""
+    first, second = [*one.spans(spacing)][: number + 1], [*other.spans(spacing)]
+    rest = [span for span in second if span.content > first[-1].content and span.stored > first[-1].stored]
+    begin, stop = first[-1].content, rest[0].content if rest else len(one.content)
+    first[-1] = first[-1]._replace(xxh64=xxhash.xxh64_intdigest(one.content[begin:stop]))
+    return SidecarRecord(one.offset, length, len(one.content), [*first, *rest])
 
 
 def sidecar_of(

@@ -12,7 +12,7 @@ import pytest
 
 import seekwarc
 from seekwarc import TableStatus, tools
-from seekwarc.errors import ChecksumError, FormatError, SourceError, TargetExistsError
+from seekwarc.errors import ChecksumError, FormatError, FormatWarning, SourceError, TargetExistsError
 from seekwarc.tools import sidecars
 from tests.support.foreign import CRLF2, Foreign, warc_header
 from tests.support.framed import film
@@ -156,6 +156,20 @@ def test_damage_does_not_keep_other_records_out(data, tmp_path):
     made = tools.sidecar(path, on_problem=problems.append, **OPTIONS)
     assert (made.records, made.problems) == (1, len(problems))
     assert len({it.offset for it in problems}) == len(problems) >= 1
+
+
+@pytest.mark.parametrize("trailer", [b"", b"\n", b"\r\n\r\n\r\n"])
+def test_a_record_with_another_trailer_does_not_keep_others_out(data, tmp_path, trailer):
+    path = tmp_path / "a.warc.gz"
+    wrong = gzip.compress(warc_header(len(LARGE[0]), 3) + LARGE[0] + trailer)
+    path.write_bytes(wrong + data)
+    with pytest.warns(FormatWarning, match="the sidecar does not list a record: .*offset 0: .* holds"):
+        made = tools.sidecar(path, **OPTIONS)
+    assert (made.records, made.problems) == (2, 1)
+    with seekwarc.open(path, sidecar=True) as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore", FormatWarning)
+        found = [it.seek_table_status for it in archive if it.content_length > SMALLEST]
+    assert found == [TableStatus.STREAM, TableStatus.SIDECAR, TableStatus.SIDECAR]
 
 
 def test_a_record_that_shares_its_member_is_left_out(tmp_path):
