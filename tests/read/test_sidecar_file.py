@@ -6,8 +6,6 @@ import dataclasses
 import pickle
 import random
 import warnings
-import zlib
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -22,7 +20,7 @@ from seekwarc.format.sidecar import SIDECAR_SUFFIX, SidecarRecord, Span
 from seekwarc.serve.library import Library
 from tests.support.foreign import CRLF2, cut, warc_header, zstd_frame
 from tests.support.rangeserver import Content, RangeServer
-from tests.support.sidecars import Member, forged, gzip_member, member, mixed, sidecar_of, spliced
+from tests.support.sidecars import Member, gzip_member, member, mixed, sidecar_of, spliced
 
 SPACING = 64 << 10
 
@@ -220,40 +218,6 @@ def test_spans_of_another_record_are_not_used(path: Path, archive: Archive) -> N
     path.with_name("a.warc.gz.seek").write_bytes(sidecar_of(archive.data, [entry]))
     with seekwarc.open(path) as reader, pytest.warns(FormatWarning, match="bytes for this record, which has"):
         assert middle(reader.record_at(archive.offset)) == archive.payload[MIDDLE : MIDDLE + 100]
-
-
-def whole_reads(record: seekwarc.Record) -> Iterator[bytes]:
-    """Read a payload in every way that reads all of it."""
-    payload, size = record.payload, record.payload.size
-    for _ in range(2):
-        yield payload.read()
-        yield payload.pread(0, size)
-        yield record.block.read()
-        yield record.whole.read()[len(record.header.raw) : -4]
-        yield b"".join(payload.pread(start, 100_000) for start in range(0, size, 100_000))
-        out = bytearray(size)
-        payload.pread_into(0, out)
-        yield bytes(out)
-        with payload.open() as file:
-            yield b"".join(iter(lambda: file.read(30_000), b""))
-
-
-def test_what_is_read_as_a_whole_is_what_the_archive_holds(path: Path, archive: Archive) -> None:
-    stored = archive.data[archive.offset : archive.offset + archive.length]
-    one = member(archive.offset, stored, zlib.decompress(stored, 31))
-    entry, seen = forged(archive.data, one.record(SPACING))
-    path.with_name("a.warc.gz.seek").write_bytes(sidecar_of(archive.data, [entry]))
-    with seekwarc.open(path) as reader:
-        record = reader.record_at(archive.offset, archive.length)
-        # A range is what the sidecar makes of it: section 4.
-        found = record.payload.pread(MIDDLE, 300_000)
-        assert seen[len(record.header.raw) + MIDDLE :].startswith(found)
-        assert found != archive.payload[MIDDLE : MIDDLE + 300_000]
-        assert all(found == archive.payload for found in whole_reads(record))
-        copy = pickle.loads(pickle.dumps(record))
-        assert all(found == archive.payload for found in whole_reads(copy))
-        copy.body.file.close()
-        assert [it.payload.read() for it in reader] == [b"small", archive.payload, b"small"]
 
 
 @pytest.fixture(scope="module")
