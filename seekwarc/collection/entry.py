@@ -19,6 +19,7 @@ from seekwarc.errors import FormatError, FormatWarning, SeekWarcError
 from seekwarc.format.cdxj import TYPE_FIELD, CdxjLine
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
+from seekwarc.format.profiles import is_server_not_modified
 from seekwarc.format.seektable import TableChoice, TableTrust
 from seekwarc.format.values import MediaType
 from seekwarc.format.words import counted
@@ -28,6 +29,7 @@ from seekwarc.read.zstd_body import table_choice
 
 __all__ = [
     "CAPTURE_TYPES",
+    "UNCHANGED",
     "Entry",
     "OnDamage",
     "damaged_places",
@@ -49,6 +51,8 @@ OnDamage: TypeAlias = Callable[[FormatError], object]
 CAPTURE_TYPES: Final = ("response", "resource", "revisit")
 """Types of the records that are captures of their URI."""
 PAYLOAD_IS_BLOCK: Final = ("resource", "conversion")
+UNCHANGED: Final = 304
+"""Status of a revisit whose profile is server-not-modified."""
 MAX_SHOWN: Final = 3
 """Damaged places that a message names."""
 
@@ -92,7 +96,7 @@ class Entry:
     mime: str | None = None
     """Media type of the payload, without parameters. This and all that follows is None unless asked for."""
     status: int | None = None
-    """Status of the HTTP response."""
+    """Status of the HTTP response; 304 for a server-not-modified revisit even if not asked for."""
     payload_size: int | None = None
     problem: str | None = None
     """What is wrong with the part of the record that was read."""
@@ -120,10 +124,12 @@ def describe(
     kind, digest = record.type, record.payload_digest
     if digest is None and kind in PAYLOAD_IS_BLOCK:
         digest = record.block_digest
-    media = head = size = problem = None
+    media = size = problem = None
+    status = UNCHANGED if kind == "revisit" and is_server_not_modified(record.profile) else None
     try:
         if media_type is not None:
             head = record.http
+            status = head.status if head is not None else None
             media = media_type(record)
         if payload_size and kind != "revisit":
             payload = record.payload
@@ -147,7 +153,7 @@ def describe(
         skip=record.skip,
         size=record.content_length,
         mime=media.essence if media is not None else None,
-        status=head.status if head is not None else None,
+        status=status,
         payload_size=size,
         problem=problem,
     )

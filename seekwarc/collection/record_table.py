@@ -340,19 +340,19 @@ class RecordTable:
         rows = self._reader.rows(f"{SELECT} WHERE {condition} ORDER BY {order} LIMIT {limit}", kept)
         return [self._entry(row) for row in rows]
 
-    def oldest(self, limit: int, digest: Digest) -> Sequence[Entry]:
-        """Return the oldest entries with a payload digest, in order."""
-        return self.some(limit, oldest=True, digest_key=_key_of(digest))
+    def oldest(self, limit: int, digest: Digest, **values: object) -> Sequence[Entry]:
+        """Return the oldest entries with a payload digest and these values of columns, in order."""
+        return self.some(limit, oldest=True, digest_key=_key_of(digest), **values)
 
     def _entries(self, condition: str, *values: object) -> Sequence[Entry]:
         self._prepare()
         # Records that many others name are often asked for again, by each of those.
         numbers = self._looked_up.get(key := (self.rows, condition, *values))
         if numbers is None:
-            few = self._reader.rows(f"{SELECT} WHERE {condition} LIMIT {FEW + 1}", values)
+            few = self._reader.rows(f"{SELECT} WHERE {condition} ORDER BY n LIMIT {FEW + 1}", values)
             if len(few) <= FEW:
                 return tuple(map(self._entry, few))
-            numbers = self._reader.numbers(f"SELECT n FROM records WHERE {condition}", values)  # noqa: S608
+            numbers = self._reader.numbers(f"SELECT n FROM records WHERE {condition} ORDER BY n", values)  # noqa: S608
             if len(numbers) <= MAX_KNOWN:
                 self._looked_up.put(key, numbers)
         known = self._known

@@ -1,29 +1,51 @@
 """From a stored record to the logical one: its segments joined, a revisit with the payload of its original.
 
+`candidates` is the only place that decides what a revisit may refer to, and `originals` the only one that
+follows it. They ask a `Capture`, of which there are two kinds: an entry of an index, whose record is opened,
+and in the tools that copy millions of records a number, for which that is done only where it must be.
+
 Source: WARC 1.1, clauses 6.7 and 7.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from enum import Enum
+from itertools import chain
+from typing import Final, Self, TypeVar
 
-from seekwarc.collection.entry import CAPTURE_TYPES, Entry
+from seekwarc.collection.entry import CAPTURE_TYPES, UNCHANGED, Entry, describe
 from seekwarc.collection.record_index import RecordIndex
 from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit, join_segments
+from seekwarc.compiling import override
 from seekwarc.errors import FormatError, NotFoundError, UnsupportedError
 from seekwarc.format.digest import Digest
 from seekwarc.format.http import HttpHead
 from seekwarc.format.profiles import is_identical_payload, is_server_not_modified
+from seekwarc.read.digests import DigestVerdict, check_payload_digest
 from seekwarc.read.record import Record
 
-__all__ = ["is_alone", "named", "resolve"]
+__all__ = [
+    "MAX_REVISITS",
+    "Capture",
+    "IndexedCapture",
+    "Profile",
+    "agree",
+    "is_alone",
+    "named",
+    "originals",
+    "resolve",
+]
 
 MAX_REVISITS: Final = 64
-"""Length of a chain of revisits that is followed."""
+"""Revisits that are followed on the way to one original."""
+VALIDATORS: Final = ("ETag", "Last-Modified")
+OK: Final = 200
 
 Open = Callable[[Entry], Record]
 """Returns the stored record of an index entry."""
+One = TypeVar("One", bound="Capture")
 
 
 def is_alone(record: Record) -> bool:
@@ -41,8 +63,26 @@ def resolve(record: Record, index: RecordIndex, open_entry: Open) -> Record:
     if not isinstance(record, JoinedRecord | ResolvedRevisit):
         record = _joined(record, index, open_entry)
         if record.type == "revisit":
-            return _resolved(record, index, open_entry, set())
+            return _resolved(record, IndexedCapture(index, open_entry, describe(record), record))
     return record
+
+
+def _resolved(record: Record, revisit: IndexedCapture) -> ResolvedRevisit:
+    if revisit.profile is Profile.UNKNOWN:
+        raise UnsupportedError(
+            f"the revisit has an unknown profile, {record.profile}, and cannot be resolved",
+            source=record.source,
+            offset=record.offset,
+        )
+    found = originals(revisit)
+    if not found:
+        raise NotFoundError(
+            "the record that this revisit refers to is not in these files: "
+            f"{record.refers_to_id or record.refers_to_target_uri or record.target_uri}",
+            source=record.source,
+            offset=record.offset,
+        )
+    return ResolvedRevisit(record, found[-1].logical)
 
 
 def named(record_id: str | None, what: str, index: RecordIndex, open_entry: Open) -> Record:
@@ -60,22 +100,170 @@ def _joined(record: Record, index: RecordIndex, open_entry: Open) -> Record:
     return join_segments(record, [open_entry(entry) for entry in found])
 
 
-def _resolved(
-    revisit: Record, index: RecordIndex, open_entry: Open, passed: set[tuple[str, int]]
-) -> ResolvedRevisit:
-    """Find the record with a revisit's payload, through a chain of revisits if need be."""
-    passed.add((revisit.source, revisit.offset))
+class Profile(Enum):
+    """How a revisit says that its payload was archived before (clause 6.7)."""
+
+    IDENTICAL = "identical-payload-digest"
+    NOT_MODIFIED = "server-not-modified"
+    UNKNOWN = "unknown"
+
+    @classmethod
+    def of(cls, text: str | None) -> Profile:
+        """Return the profile that a WARC-Profile names."""
+        if is_identical_payload(text):
+            return cls.IDENTICAL
+        return cls.NOT_MODIFIED if is_server_not_modified(text) else cls.UNKNOWN
+
+
+class Capture(ABC):
+    """A response, resource or revisit, and what is known of the captures around it."""
+
+    __slots__ = ()
+    key: Hashable
+    """Equal for the same capture; costs nothing."""
+    uri: Hashable
+    """Its target URI, or a hash of it."""
+    instant: int | None
+    """Its date in nanoseconds."""
+
+    @property
+    @abstractmethod
+    def place(self) -> Hashable:
+        """Equal for the same stored record."""
+
+    @property
+    @abstractmethod
+    def is_revisit(self) -> bool:
+        """Whether it is a revisit."""
+
+    @property
+    @abstractmethod
+    def profile(self) -> Profile:
+        """Of a revisit."""
+
+    @property
+    @abstractmethod
+    def has_digest(self) -> bool:
+        """Whether it states a payload digest."""
+
+    @abstractmethod
+    def by_id(self) -> Iterable[Self]:
+        """Return the captures with the ID that a revisit names."""
+
+    @abstractmethod
+    def by_date(self) -> Iterable[Self]:
+        """Return the captures of the date that a revisit names, and of the URI that it names or else has."""
+
+    @abstractmethod
+    def by_digest(self) -> Iterator[Iterable[Self]]:
+        """Yield the captures that state its payload digest.
+
+        These are originals of the same URI; those of other URIs; then revisits, likewise.
+        """
+
+    @abstractmethod
+    def by_uri(self) -> Iterable[Self]:
+        """Return the captures of its URI; those of another spelling last."""
+
+    @abstractmethod
+    def agrees(self, other: Self) -> bool | None:
+        """Return whether both state the same payload digest; None if the digests cannot be compared."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise a FormatError if the record is not intact."""
+
+    @property
+    @abstractmethod
+    def stored(self) -> Record:
+        """Its record as it is stored."""
+
+    @property
+    @abstractmethod
+    def logical(self) -> Record:
+        """Its record with all segments joined."""
+
+    def has_payload_of(self, revisit: Self) -> bool:
+        """Return whether the payload of this original has the digest that a revisit states."""
+        record, original = revisit.stored, self.logical
+        stated = record.payload_digest
+        if stated is None or stated.hasher() is None:
+            # It cannot be computed, so nothing speaks against what the revisit names.
+            return True
+        check = check_payload_digest(record, original, original.http, original.block)
+        return check is not None and check.verdict in (DigestVerdict.VALID, DigestVerdict.TRANSFERRED)
+
+
+class Evidence(Enum):
+    """What must be equal before a candidate is an original."""
+
+    NOTHING = 0
+    DIGEST = 1
+    VALIDATOR = 2
+
+
+def candidates(revisit: One) -> Iterator[tuple[One, Evidence]]:
+    """Yield the captures that may have a revisit's payload, most likely first, and what is left to compare.
+
+    With the profile identical-payload-digest, these are the captures that state its digest: the one that it
+    names by ID, the one of the URI and date that it names, then any others. After these come the named ones
+    whose digest is unknown. One that states another digest is left out.
+
+    With server-not-modified, whose digest is often that of an empty body, these are the captures that it
+    names, then those of its URI that have the same ETag or Last-Modified; if it has none of these, those
+    before it.
+    """
+    has_digest = revisit.profile is Profile.IDENTICAL and revisit.has_digest
+    found: set[Hashable] = set()
+    unknown: list[One] = []
+    for one in chain(revisit.by_id(), revisit.by_date()):
+        agrees = revisit.agrees(one) if has_digest else True
+        if agrees is not False and one.key not in found:
+            found.add(one.key)
+            if agrees:
+                yield one, Evidence.NOTHING
+            else:
+                unknown.append(one)
+    # Only if none of those has it: there may be a million revisits of the same logo.
+    alike = (_nearest(revisit, captures) for captures in revisit.by_digest()) if has_digest else ()
+    yield from ((one, Evidence.NOTHING) for captures in alike for one in captures if one.key not in found)
+    yield from ((one, Evidence.DIGEST) for one in unknown)
+    if revisit.profile is Profile.NOT_MODIFIED:
+        captures = _nearest(revisit, revisit.by_uri())
+        yield from ((one, Evidence.VALIDATOR) for one in captures if one.key not in found)
+
+
+def _nearest(revisit: One, captures: Iterable[One]) -> list[One]:
+    """Order captures: those of the same URI, then those that are not later, then later dates first."""
+    own = revisit.instant
+
+    def order(one: One) -> tuple[bool, bool, int]:
+        instant = one.instant or 0
+        return one.uri != revisit.uri, own is not None and instant > own, -instant
+
+    return sorted(captures, key=order)
+
+
+def originals(revisit: One) -> tuple[One, ...]:
+    """Return the original of a revisit, after the revisits that lead there; () if no capture has the payload.
+
+    A revisit of an unknown profile has none: it must not be interpreted (clause 6.7.1).
+
+    Raises:
+        FormatError: No candidate has the payload, and some are damaged.
+    """
+    return _followed(revisit, (revisit.place,), [0])
+
+
+def _followed(revisit: One, path: tuple[Hashable, ...], steps: list[int]) -> tuple[One, ...]:
+    if revisit.profile is Profile.UNKNOWN:
+        return ()
     damage: FormatError | None = None
-    for entry in _candidates(revisit, index, open_entry):
-        if len(passed) > MAX_REVISITS:
-            break
+    for one, evidence in candidates(revisit):
         try:
-            original = open_entry(entry)
-            if (original.source, original.offset) in passed:
-                continue
-            if original.type == "revisit":
-                original = _resolved(original, index, open_entry, passed).original
-            return ResolvedRevisit(revisit, _joined(original, index, open_entry))
+            found = _reached(one, evidence, path, steps)
+            if found and _has_evidence(revisit, one, found[-1], evidence):
+                return found
         except (NotFoundError, UnsupportedError):
             continue
         except FormatError as error:
@@ -83,85 +271,138 @@ def _resolved(
             damage = damage or error
     if damage is not None:
         raise damage
-    raise NotFoundError(
-        "the record that this revisit refers to is not in these files: "
-        f"{revisit.refers_to_id or revisit.refers_to_target_uri or revisit.target_uri}",
-        source=revisit.source,
-        offset=revisit.offset,
-    )
+    return ()
 
 
-def _candidates(revisit: Record, index: RecordIndex, open_entry: Open) -> Iterator[Entry]:
-    """Yield the records that may have a revisit's payload, most likely first.
-
-    These are the record that it names by ID; the one of the URI and date that it names; with the profile
-    identical-payload-digest, all with the same digest; with server-not-modified, earlier captures of the URI
-    with the same ETag or Last-Modified. Records that state another payload digest are left out.
-    """
-    identical = is_identical_payload(revisit.profile)
-    if not identical and not is_server_not_modified(revisit.profile):
-        raise UnsupportedError(
-            f"the revisit has an unknown profile, {revisit.profile}, and cannot be resolved",
-            source=revisit.source,
-            offset=revisit.offset,
-        )
-    # A 304 response has no body, so its payload digest is often that of the empty string.
-    digest = revisit.payload_digest if identical else None
-    for entry in _named(revisit, index):
-        if _may_have(entry, digest):
-            yield entry
-    # Only if none of those has it: there may be a million revisits of the same logo.
-    if digest is not None:
-        yield from _most_likely(revisit, index.by_payload(digest))
-    if not identical:
-        yield from _not_modified(revisit, index, open_entry)
+def _reached(one: One, evidence: Evidence, path: tuple[Hashable, ...], steps: list[int]) -> tuple[One, ...]:
+    """Return a candidate that is an original, or one that is a revisit with those that it leads to."""
+    if one.place in path:
+        return ()
+    if not one.is_revisit:
+        one.check()
+        return (one,)
+    if evidence is Evidence.VALIDATOR and one.profile is not Profile.IDENTICAL:
+        return ()
+    steps[0] += 1
+    rest = _followed(one, (*path, one.place), steps) if steps[0] < MAX_REVISITS else ()
+    return (one, *rest) if rest else ()
 
 
-def _named(revisit: Record, index: RecordIndex) -> Iterator[Entry]:
-    if revisit.refers_to_id is not None:
-        yield from index.by_id(revisit.refers_to_id)
-    uri = revisit.refers_to_target_uri or revisit.target_uri
-    date = revisit.refers_to_date
-    if uri is not None and date is not None:
-        for entry in index.by_uri(uri):
-            if entry.date == date and entry.type in CAPTURE_TYPES:
-                yield entry
+def _has_evidence(revisit: One, one: One, original: One, evidence: Evidence) -> bool:
+    """Tell whether a candidate and the original that it leads to have what must be equal."""
+    if evidence is Evidence.DIGEST:
+        return original.has_payload_of(revisit)
+    if evidence is Evidence.VALIDATOR:
+        head = one.stored.http
+        head = head if head is not None else original.logical.http
+        is_earlier = (one.instant or 0) <= (revisit.instant or 0)
+        return _has_validator(revisit.stored.http, head, is_earlier=is_earlier)
+    return True
 
 
-def _may_have(entry: Entry, digest: Digest | None) -> bool:
-    stated = entry.payload_digest
-    if digest is None or stated is None or stated.name != digest.name:
-        return True
-    return stated.key == digest.key
-
-
-def _most_likely(revisit: Record, entries: Iterable[Entry]) -> list[Entry]:
-    """Order records with the same payload: originals, then the same URI, then earlier dates, latest first."""
-    own = revisit.date
-
-    def order(entry: Entry) -> tuple[bool, bool, bool, int]:
-        instant = entry.date.nanoseconds if entry.date is not None else 0
-        later = own is not None and instant > own.nanoseconds
-        return entry.type == "revisit", entry.uri != revisit.target_uri, later, -instant
-
-    return sorted((entry for entry in entries if entry.type in CAPTURE_TYPES), key=order)
-
-
-def _not_modified(revisit: Record, index: RecordIndex, open_entry: Open) -> Iterator[Entry]:
-    """Yield captures of the URI for which the server sent the same validator."""
-    head = revisit.http
-    if head is None or revisit.target_uri is None:
-        return
-    for entry in _most_likely(revisit, index.by_uri(revisit.target_uri)):
-        if entry.type != "revisit":
-            other = open_entry(entry).http
-            if other is not None and _same_validator(head, other):
-                yield entry
-
-
-def _same_validator(one: HttpHead, other: HttpHead) -> bool:
-    for name in ("ETag", "Last-Modified"):
-        value = one.get(name)
+def _has_validator(asked: HttpHead | None, head: HttpHead | None, *, is_earlier: bool) -> bool:
+    """Tell whether "304 Not Modified" with one head means what came with the other (RFC 9110, 15.4.5)."""
+    if head is not None and head.status != OK:
+        return False
+    for name in VALIDATORS:
+        value = asked.get(name) if asked is not None else None
         if value is not None:
-            return other.get(name) == value
-    return False
+            return head is not None and head.get(name) == value
+    return is_earlier
+
+
+def agree(digest: Digest | None, other: Digest | None) -> bool | None:
+    """Return whether two digests are equal in any spelling; None if that cannot be told."""
+    if digest is None or other is None or digest.name != other.name:
+        return None
+    return digest.key == other.key
+
+
+class IndexedCapture(Capture):
+    """A capture that an index lists, or the record of a revisit that is to be resolved by one."""
+
+    __slots__ = ("_index", "_logical", "_open", "_record", "entry", "instant", "key", "uri")
+
+    def __init__(
+        self, index: RecordIndex, open_entry: Open, entry: Entry, record: Record | None = None
+    ) -> None:
+        self._index = index
+        self._open = open_entry
+        self.entry = entry
+        self._record = record
+        self._logical: Record | None = None
+        self.key, self.uri = (entry.filename, entry.offset, entry.skip), entry.uri
+        self.instant = entry.date.nanoseconds if entry.date is not None else None
+
+    @property
+    @override
+    def stored(self) -> Record:
+        if self._record is None:
+            self._record = self._open(self.entry)
+        return self._record
+
+    @property
+    @override
+    def logical(self) -> Record:
+        if self._logical is None:
+            self._logical = _joined(self.stored, self._index, self._open)
+        return self._logical
+
+    @override
+    def check(self) -> None:
+        _ = self.logical
+
+    @property
+    @override
+    def place(self) -> Hashable:
+        # An index may know files by their base names.
+        return self.stored.source, self.stored.offset
+
+    @property
+    @override
+    def is_revisit(self) -> bool:
+        return self.stored.type == "revisit"
+
+    @property
+    @override
+    def profile(self) -> Profile:
+        return Profile.of(self.stored.profile)
+
+    @property
+    @override
+    def has_digest(self) -> bool:
+        return self.stored.payload_digest is not None
+
+    @override
+    def by_id(self) -> Iterable[Self]:
+        name = self.stored.refers_to_id
+        return self._captures(self._index.by_id(name)) if name is not None else ()
+
+    @override
+    def by_date(self) -> Iterable[Self]:
+        date, uri = self.stored.refers_to_date, self.stored.refers_to_target_uri or self.entry.uri
+        if date is None or uri is None:
+            return ()
+        return self._captures(entry for entry in self._index.by_uri(uri) if entry.date == date)
+
+    @override
+    def by_digest(self) -> Iterator[Iterable[Self]]:
+        digest = self.stored.payload_digest
+        entries = self._index.by_payload(digest) if digest is not None else ()
+        for is_revisit in (False, True):
+            yield self._captures(entry for entry in entries if (entry.type == "revisit") == is_revisit)
+
+    @override
+    def by_uri(self) -> Iterable[Self]:
+        uri = self.entry.uri
+        if uri is None:
+            return ()
+        return self._captures(entry for entry in self._index.by_uri(uri) if entry.status != UNCHANGED)
+
+    @override
+    def agrees(self, other: Self) -> bool | None:
+        return agree(self.stored.payload_digest, other.entry.payload_digest)
+
+    def _captures(self, entries: Iterable[Entry]) -> Iterable[Self]:
+        kind = type(self)
+        return [kind(self._index, self._open, it) for it in entries if it.type in CAPTURE_TYPES]

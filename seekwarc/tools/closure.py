@@ -13,27 +13,53 @@ from __future__ import annotations
 
 import os
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from hashlib import blake2b
 from itertools import compress
 from struct import Struct
-from typing import Final
+from typing import Final, NamedTuple
 
+from seekwarc.collection.entry import CAPTURE_TYPES
+from seekwarc.collection.revisits import Profile
+from seekwarc.errors import FormatError
+from seekwarc.format.dates import WarcDate
+from seekwarc.format.digest import Digest, usual_sha1
+from seekwarc.format.warc import RecordHeader
 from seekwarc.read.record import Record
 from seekwarc.tools.copy_inputs import Place
 
-__all__ = ["RELATIONS", "Catalogue"]
+__all__ = ["NO_DATE", "NO_HASH", "RELATIONS", "SEGMENTED", "Catalogue", "FindOriginals", "Names"]
 
 RELATIONS: Final = ("warcinfo", "concurrent", "segment", "original")
 """What a record can be to another that is kept."""
 LINKS: Final = {"concurrent": "WARC-Concurrent-To", "segment": "WARC-Segment-Origin-ID"}
 """The fields that relate records to each other in both directions."""
 NO_HASH: Final = 0
+NO_DATE: Final = -(1 << 63)
 KEY_SIZE: Final = 16
+SEGMENTED: Final = 128
+"""Added to the kind of a capture whose header has a segment number."""
+NOT_REVISITS: Final = 2
+"""Kinds of records: no capture, response or resource, and for revisits those after these, by profile."""
+PROFILES: Final = tuple(Profile)
 
 _HASH = Struct("<q")
+
+FindOriginals = Callable[[Sequence[int]], Iterable[tuple[int, tuple[int, ...] | None]]]
+"""Yields revisits by their numbers, each with those of the revisits that lead to its original and of that, or
+None if no record has its payload."""
+
+
+class Names(NamedTuple):
+    """What a revisit refers to."""
+
+    id: int
+    uri: int
+    """Its own URI if it names only a date."""
+    date: int
 
 
 class Catalogue:
@@ -52,13 +78,19 @@ class Catalogue:
         """Whether each record is kept."""
         self.starts = [0]
         """The number of the first record of each file, and after the last file that of all records."""
-        self._ids = array("q")
-        self._captures = array("q")
-        self._digests = array("q")
+        self.kinds = bytearray()
+        self.ids = array("q")
+        self.uris = array("q")
+        """Target URIs of captures, by which others refer to them."""
+        self.dates = array("q")
+        self.digests = array("q")
+        """Payload digests of captures: equal in all spellings."""
         self._infos = array("q")
         # Few records have these, so they are pairs of a record's number and a hash.
-        self._links = {relation: (array("Q"), array("q")) for relation in LINKS}
-        self._revisits: dict[int, tuple[int, int, int]] = {}
+        self.links = {relation: (array("Q"), array("q")) for relation in LINKS}
+        self.revisits = array("Q")
+        """The numbers of all revisits, in order."""
+        self._names = array("q"), array("q"), array("q")
 
     def __len__(self) -> int:
         return len(self.kept)
@@ -72,35 +104,42 @@ class Catalogue:
         self.kept.append(kept)
         if not self._is_linked:
             return
-        header, kind = record.header, (record.type or "").lower()
-        self._ids.append(self._hash(header.get("WARC-Record-ID")))
-        capture = digest = info = NO_HASH
-        if kind in ("response", "resource", "revisit"):
-            digest = self._hash(header.get("WARC-Payload-Digest"))
-        if kind == "revisit":
-            place = self._hash(header.get("WARC-Refers-To-Target-URI"), header.get("WARC-Refers-To-Date"))
-            self._revisits[number] = self._hash(header.get("WARC-Refers-To")), place, digest
-        elif digest or kind in ("response", "resource"):
-            capture = self._hash(header.get("WARC-Target-URI"), header.get("WARC-Date"))
+        header, kind = record.header, record.type
+        self.ids.append(self._hash(header.get("WARC-Record-ID")))
         # To search the header is faster than to look up fields that few records have.
         names = header.raw.lower()
-        if b"warc-warcinfo-id" in names:
-            info = self._hash(header.get("WARC-Warcinfo-ID"))
-        self._captures.append(capture)
-        self._digests.append(digest if kind != "revisit" else NO_HASH)
-        self._infos.append(info)
+        number_of_kind, uri, date, digest = 0, NO_HASH, NO_DATE, NO_HASH
+        if kind in CAPTURE_TYPES:
+            uri, date = self._hash(header.get("WARC-Target-URI")), _instant(record.date)
+            digest = self._digest(header, kind)
+            number_of_kind = 1
+            if kind == "revisit":
+                number_of_kind = NOT_REVISITS + PROFILES.index(Profile.of(record.profile))
+                named = self._hash(header.get("WARC-Refers-To-Target-URI"))
+                self.revisits.append(number)
+                self._names[0].append(self._hash(header.get("WARC-Refers-To")))
+                self._names[1].append(named or uri)
+                self._names[2].append(_instant(record.refers_to_date))
+            if b"warc-segment-number" in names:
+                number_of_kind |= SEGMENTED
+        self.kinds.append(number_of_kind)
+        self.uris.append(uri)
+        self.dates.append(date)
+        self.digests.append(digest)
+        self._infos.append(self._hash(header.get("WARC-Warcinfo-ID")) if b"warc-warcinfo-id" in names else 0)
         for relation, field in LINKS.items():
             if field.lower().encode() in names:
                 for target in header.get_all(field):
-                    self._links[relation][0].append(number)
-                    self._links[relation][1].append(self._hash(target))
+                    self.links[relation][0].append(number)
+                    self.links[relation][1].append(self._hash(target))
 
     def add_place(self, offset: int, length: int) -> None:
         """Note a kept record of which nothing but its place is known."""
         for column, value in ((self.offsets, offset), (self.skips, 0), (self.lengths, length)):
             column.append(value)
-        for hashes in (self._ids, self._captures, self._digests, self._infos):
+        for hashes in (self.ids, self.uris, self.dates, self.digests, self._infos):
             hashes.append(NO_HASH)
+        self.kinds.append(0)
         self.kept.append(1)
 
     def extend(self, other: Catalogue) -> None:
@@ -109,10 +148,11 @@ class Catalogue:
         for mine, theirs in zip(self._columns(), other._columns(), strict=True):
             mine.extend(theirs)
         self.kept += other.kept
-        for relation, (numbers, targets) in other._links.items():
-            self._links[relation][0].extend(array("Q", [first + number for number in numbers]))
-            self._links[relation][1].extend(targets)
-        self._revisits.update({first + number: names for number, names in other._revisits.items()})
+        self.kinds += other.kinds
+        self.revisits.extend(array("Q", [first + number for number in other.revisits]))
+        for relation, (numbers, targets) in other.links.items():
+            self.links[relation][0].extend(array("Q", [first + number for number in numbers]))
+            self.links[relation][1].extend(targets)
 
     def end_file(self) -> None:
         """Begin the next file."""
@@ -138,22 +178,24 @@ class Catalogue:
         """Yield where the kept records of a file are."""
         return map(self.place, self.kept_in(file))
 
-    def close(self) -> tuple[Counter[str], int]:
+    def close(self, find_originals: FindOriginals) -> tuple[Counter[str], int]:
         """Keep what belongs to the kept records, too.
 
         Returns:
             How many records were added, by their relation, and how many kept revisits have no original here.
         """
         added: Counter[str] = Counter()
-        before = -1
+        asked, dangling, before = bytearray(len(self)), 0, -1
         while before != added.total():
             before = added.total()
             self.keep_linked(added)
-            originals = self._originals([number for number in self._revisits if self.kept[number]])
-            dangling = sum(original is None for original in originals.values())
-            added["original"] += self._keep(it for it in originals.values() if it is not None)
+            wanted = [number for number in self.revisits if self.kept[number] and not asked[number]]
+            for revisit, path in find_originals(wanted):
+                asked[revisit] = 1
+                dangling += path is None
+                added["original"] += self._keep(path or ())
         infos = set(compress(self._infos, self.kept)) - {NO_HASH}
-        added["warcinfo"] += self._keep(number for number, it in enumerate(self._ids) if it in infos)
+        added["warcinfo"] += self._keep(number for number, it in enumerate(self.ids) if it in infos)
         return added, dangling
 
     def keep_linked(self, added: Counter[str]) -> None:
@@ -161,22 +203,41 @@ class Catalogue:
         before = -1
         while before != added.total():
             before = added.total()
-            for relation, (numbers, targets) in self._links.items():
+            for relation, (numbers, targets) in self.links.items():
                 added[relation] += self._add_linked(numbers, targets)
 
-    def revisits_of_kept(self) -> dict[int, int]:
-        """Return the numbers of the revisits that are not kept, and of their originals, which are."""
-        originals = self._originals([number for number in self._revisits if not self.kept[number]])
-        return {revisit: it for revisit, it in originals.items() if it is not None and self.kept[it]}
+    def touched(self, changed: Iterable[int]) -> list[int]:
+        """Return the revisits that are not kept and may lead to some records by what they name or state."""
+        marked = bytearray(len(self))
+        hashes = {NO_HASH}
+        segments = dict(zip(*self.links["segment"], strict=True))
+        for number in changed:
+            hashes |= {self.ids[number], self.uris[number], self.digests[number]}
+            hashes.add(segments.get(number, NO_HASH))
+        before = 0
+        while before != len(hashes):
+            # A revisit may lead there through another one.
+            before = len(hashes)
+            hashes.discard(NO_HASH)
+            for number, name, uri in zip(self.revisits, *self._names[:2], strict=True):
+                own = self.ids[number], self.uris[number], self.digests[number]
+                if not marked[number] and (
+                    name in hashes or uri in hashes or own[1] in hashes or own[2] in hashes
+                ):
+                    marked[number] = 1
+                    hashes |= set(own)
+            hashes.add(NO_HASH)
+        return [number for number in self.revisits if marked[number] and not self.kept[number]]
 
-    def first_like(self, numbers: Iterable[int]) -> dict[int, int]:
-        """Return for some records the first one that is not kept and has the same payload digest."""
-        digests = {number: self._digests[number] for number in numbers}
-        wanted, found = {*digests.values()} - {NO_HASH}, dict[int, int]()
-        for number, digest in enumerate(self._digests):
-            if digest in wanted and not self.kept[number]:
-                found.setdefault(digest, number)
-        return {number: found[digest] for number, digest in digests.items() if digest in found}
+    def names_of(self, revisit: int) -> Names:
+        """Return what a revisit refers to."""
+        row = bisect_left(self.revisits, revisit)
+        return Names(*(column[row] for column in self._names))
+
+    def profile_of(self, number: int) -> Profile | None:
+        """Return the profile of a revisit, or None if a record is not one."""
+        kind = self.kinds[number] & ~SEGMENTED
+        return PROFILES[kind - NOT_REVISITS] if kind >= NOT_REVISITS else None
 
     def file_of(self, number: int) -> int:
         """Return the number of a record's file."""
@@ -184,13 +245,28 @@ class Catalogue:
 
     def _columns(self) -> tuple[array[int], ...]:
         places = self.offsets, self.skips, self.lengths
-        return *places, self._ids, self._captures, self._digests, self._infos
+        return *places, self.ids, self.uris, self.dates, self.digests, self._infos, *self._names
 
-    def _hash(self, text: str | None, other: str | None = "") -> int:
-        if text is None or other is None:
+    def _digest(self, header: RecordHeader, kind: str) -> int:
+        """Return the hash of the payload digest that `collection.entry.describe` gives a capture."""
+        for field in ("WARC-Payload-Digest", "WARC-Block-Digest")[: 2 if kind == "resource" else 1]:
+            text = header.get(field)
+            raw = usual_sha1(text) if text is not None else None
+            if raw is not None:
+                return self._hash_of(b"sha1:" + raw)
+            if text is not None:
+                with suppress(FormatError):
+                    name, raw = Digest.parse(text).key
+                    return self._hash_of(name.encode("utf-8", "surrogatepass") + b":" + raw)
+        return NO_HASH
+
+    def _hash(self, text: str | None) -> int:
+        if text is None:
             return NO_HASH
-        named = "\0".join((text.strip("<> \t"), other)).encode("utf-8", "surrogateescape")
-        number: int = _HASH.unpack(blake2b(self.key + named, digest_size=_HASH.size).digest())[0]
+        return self._hash_of(text.strip("<> \t").encode("utf-8", "surrogateescape"))
+
+    def _hash_of(self, data: bytes) -> int:
+        number: int = _HASH.unpack(blake2b(self.key + data, digest_size=_HASH.size).digest())[0]
         return number
 
     def _keep(self, numbers: Iterable[int]) -> int:
@@ -204,25 +280,17 @@ class Catalogue:
         if not numbers:
             return 0
         # The IDs of all that is concurrent to a kept record, or segments of the same one.
-        wanted = set(compress(self._ids, self.kept))
+        wanted = set(compress(self.ids, self.kept))
         wanted |= {target for number, target in zip(numbers, targets, strict=True) if self.kept[number]}
         wanted.discard(NO_HASH)
         count = self._keep(
             number for number, target in zip(numbers, targets, strict=True) if target in wanted
         )
-        return count + self._keep(number for number, it in enumerate(self._ids) if it in wanted)
+        return count + self._keep(number for number, it in enumerate(self.ids) if it in wanted)
 
-    def _originals(self, revisits: Sequence[int]) -> dict[int, int | None]:
-        """Return the record that each revisit refers to: that of the ID, URI and date, or digest."""
-        wanted = {name for revisit in revisits for name in self._revisits[revisit]} - {NO_HASH}
-        places: dict[int, int] = {}
-        if not wanted:
-            return dict.fromkeys(revisits)
-        for hashes in (self._ids, self._captures, self._digests):
-            for number, value in enumerate(hashes):
-                if value in wanted and number not in self._revisits:
-                    places.setdefault(value, number)
-        return {
-            revisit: next((places[name] for name in self._revisits[revisit] if name in places), None)
-            for revisit in revisits
-        }
+
+def _instant(date: WarcDate | None) -> int:
+    """Return the instant of a date in 64 bits, which hold those of the years 1678 to 2261 as they are."""
+    if date is None:
+        return NO_DATE
+    return (date.nanoseconds - NO_DATE) % (1 << 64) + NO_DATE

@@ -21,7 +21,7 @@ from __future__ import annotations
 import hashlib
 from abc import abstractmethod
 from collections import Counter, OrderedDict
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
@@ -30,7 +30,7 @@ from typing import Final, NamedTuple, SupportsIndex, TypeAlias, cast
 from seekwarc.closing import Closing, Recent
 from seekwarc.collection.entry import Entry, describe
 from seekwarc.collection.record_table import RecordTable
-from seekwarc.collection.revisits import resolve
+from seekwarc.collection.revisits import MAX_REVISITS, resolve
 from seekwarc.collection.segments import ResolvedRevisit
 from seekwarc.compiling import override
 from seekwarc.errors import FormatError, NotFoundError, UnsupportedError
@@ -64,6 +64,7 @@ __all__ = [
     "can_be_full",
     "full",
     "have_same",
+    "have_same_bytes",
     "place_of",
     "repointed",
 ]
@@ -79,6 +80,11 @@ NEEDS_HEAD: Final = 304
 """Marks, as its status, a revisit that takes the HTTP head of its original."""
 TYPES: Final = ("response", "resource")
 """Types of the records that become revisits."""
+
+ELIGIBLE: Final = 2
+"""Status that marks records that may become revisits, or the originals of some."""
+MAX_LISTED: Final = 1000
+"""Maximum originals of a revisit that are looked at, of each type."""
 
 REVISIT: Final = "revisits of older records now"
 REPOINTED: Final = "revisits that refer to another record now"
@@ -165,6 +171,7 @@ class Changes(Closing):
         self._files = OpenFiles(files, limits)
         self._table = RecordTable()
         self.entries = self._table.entries
+        self._disputed: Recent[tuple[str, bytes], bool] = Recent(1000)
         self.left: Counter[str] = Counter()
         """Records that stay, by reason."""
 
@@ -202,6 +209,19 @@ class Changes(Closing):
     @abstractmethod
     def _change_of(self, entry: Entry) -> Change | str | None:
         """Return what a record becomes, why it stays, or None if it is not in question."""
+
+    def _is_disputed(self, digest: Digest, record: Record) -> bool:
+        """Tell whether another record states the digest of this one's payload for other bytes.
+
+        Which of them a revisit of that digest gets may depend on which of them is a revisit itself.
+        """
+        key = digest.key
+        if (known := self._disputed.get(key)) is None:
+            alike = [it for kind in TYPES for it in self._table.oldest(MAX_COMPARED, digest, type=kind)]
+            payloads = (self._record(it).payload for it in alike if not it.skip)
+            known = not all(have_same_bytes(record.payload, other) for other in payloads)
+            self._disputed.put(key, known)
+        return known
 
     def _record(self, entry: Entry) -> Record:
         return self._files.record(entry.filename, entry.offset, entry.length, table=entry.table)
@@ -251,13 +271,13 @@ class Duplicates(Changes):
 
     def _original(self, entry: Entry) -> Entry | str | None:
         """Return the older record that has a record's payload, None if no other states it, or a reason."""
-        if entry.payload_digest is None:
+        if entry.payload_digest is None or entry.status != ELIGIBLE:
             return None
         known = self._known.get(place_of(entry))
         return known or self._known.put(place_of(entry), self._oldest_equal(entry, entry.payload_digest))
 
     def _oldest_equal(self, entry: Entry, digest: Digest) -> Entry | str | None:
-        same = self._table.oldest(MAX_COMPARED, digest)
+        same = self._table.oldest(MAX_COMPARED, digest, status=ELIGIBLE)
         older = list(takewhile(lambda it: place_of(it) != place_of(entry), same))
         if not older:
             return None
@@ -273,11 +293,19 @@ class Duplicates(Changes):
         for other in older:
             try:
                 if not self._shares_id(other) and have_same(record, self._record(other)):
-                    is_right = all(check.verdict.is_good for check in record.check_digests())
-                    return other if is_right else DAMAGED
+                    if not all(check.verdict.is_good for check in record.check_digests()):
+                        return DAMAGED
+                    return OTHER_BYTES if self._may_mislead(digest, record, other) else other
             except FormatError:
                 reason = DAMAGED
         return reason
+
+    def _may_mislead(self, digest: Digest, record: Record, original: Entry) -> bool:
+        """Tell whether a reader might find other bytes for a revisit of an original."""
+        is_stated = self._record(original).header.get("WARC-Payload-Digest") is not None
+        if is_stated and not self._table.oldest(1, digest, type="revisit"):
+            return False
+        return self._is_disputed(digest, record)
 
     def _shares_id(self, entry: Entry) -> bool:
         return len(self._table.some(2, id=entry.id)) > 1
@@ -291,20 +319,20 @@ def _described(min_size: int, record: Record) -> Entry:
         uri = record.refers_to_target_uri or entry.uri
         needs = not record.content_length or is_server_not_modified(record.profile)
         status = NEEDS_HEAD if needs else None
-        return replace(entry, payload_digest=None, uri=uri, date=record.refers_to_date, status=status)
-    digest = entry.payload_digest
+        return replace(entry, uri=uri, date=record.refers_to_date, status=status)
+    digest, status = entry.payload_digest, ELIGIBLE
     if (
         entry.type not in TYPES
         or (record.content_length < min_size or record.problem is not None or record.skip)
         or (record.truncated is not None or record.header.get("WARC-Segment-Number") is not None)
         or not (entry.id and entry.uri and entry.date)
     ):
-        digest = None
+        status = None
     elif digest is None and record.header.get("WARC-Payload-Digest") is None:
         digest = _sha1_of(record.payload)
     elif digest is not None and digest.hasher() is None:
-        digest = None
-    return replace(entry, payload_digest=digest)
+        status = None
+    return replace(entry, payload_digest=digest, status=status)
 
 
 class Originals(Changes):
@@ -313,7 +341,7 @@ class Originals(Changes):
     @property
     @override
     def listing(self) -> Listing[Entry]:
-        return Described(_described_for_undoing)
+        return Described(describe)
 
     def _change_of(self, entry: Entry) -> Change | str | None:
         if entry.type != "revisit":
@@ -322,16 +350,29 @@ class Originals(Changes):
         if not can_be_full(revisit):
             return OTHER_PROFILE
         try:
-            found = resolve(revisit, self._table, self._record)
+            found = resolve(revisit, _OriginalsFirst(self._table), self._record)
         except (NotFoundError, UnsupportedError):
             return NO_ORIGINAL
-        return full(revisit, found.original) if isinstance(found, ResolvedRevisit) else NO_ORIGINAL
+        if not isinstance(found, ResolvedRevisit) or entry.payload_digest is None:
+            return NO_ORIGINAL
+        made = full(revisit, found.original)
+        if isinstance(made, Change) and self._is_disputed(entry.payload_digest, found.original):
+            return OTHER_BYTES
+        return made
 
 
-def _described_for_undoing(record: Record) -> Entry:
-    entry = describe(record)
-    # Only records that have a payload are looked for by its digest.
-    return replace(entry, payload_digest=None) if entry.type == "revisit" else entry
+class _OriginalsFirst:
+    """A table in which the million revisits of a logo are not looked up with it."""
+
+    def __init__(self, table: RecordTable) -> None:
+        self._table = table
+        self.by_id, self.by_uri, self.segments_of = table.by_id, table.by_uri, table.segments_of
+        self.concurrent_to, self.referring_to = table.concurrent_to, table.referring_to
+
+    def by_payload(self, digest: Digest) -> Sequence[Entry]:
+        """See `RecordIndex.by_payload`; revisits only if nothing else has the digest, and a few of them."""
+        found = [it for kind in TYPES for it in self._table.oldest(MAX_LISTED, digest, type=kind)]
+        return found or self._table.oldest(MAX_REVISITS, digest, type="revisit")
 
 
 def can_be_full(revisit: Record) -> bool:
@@ -403,7 +444,12 @@ def have_same(record: Record, older: Record) -> bool:
     elif other is not None and http.chunked != other.chunked:
         return False
     one, two = record.payload, older.payload
-    if one.size != two.size or one.problem is not None or two.problem is not None:
+    return one.problem is None and two.problem is None and have_same_bytes(one, two)
+
+
+def have_same_bytes(one: Extent, two: Extent) -> bool:
+    """Tell whether two payloads are equal byte by byte."""
+    if one.size != two.size:
         return False
     if _has_trailer(record) or _has_trailer(older):
         return False

@@ -30,6 +30,7 @@ from seekwarc.tools.copy_inputs import Part, parts_of, settings_of
 from seekwarc.tools.copy_source import LooseRecord, StoredRecord
 from seekwarc.tools.copy_target import CopySettings, CopyTarget, Recompressed, Tally
 from seekwarc.tools.indexed import IndexedFile, chosen_lines, is_index
+from seekwarc.tools.originals import NumberedRecords, Originals
 from seekwarc.tools.progress import Progress, no_progress
 from seekwarc.tools.scanning import scan
 from seekwarc.tools.splitting import Piece, PieceNames, Pieces, pieces_of
@@ -64,7 +65,8 @@ class Filtering:
     """Further records that belong to these, by relation: warcinfo, concurrent, segment, original (of a
     revisit)."""
     dangling: int = 0
-    """Kept revisits whose original is not in the input; 0 if nothing was to be brought along."""
+    """Kept revisits without a payload: their original is not in the input, or their profile is unknown; 0 if
+    nothing was to be brought along."""
     size: int = 0
     """Stored bytes, in the input, of the records to copy."""
     records: int = 0
@@ -165,7 +167,8 @@ def filter(  # noqa: A001 - the name of the verb
         if not done.matched:
             raise NotFoundError("no record matches; `seekwarc ls` lists the records", source=_named(names))
         if closure:
-            added, done.dangling = catalogue.close()
+            with NumberedRecords(searched, catalogue, options) as records:
+                added, done.dangling = catalogue.close(Originals(catalogue, records))
             done.dangling += sum(lines.dangling for lines in indexes)
             added["original"] += sum(lines.originals for lines in indexes)
             added["warcinfo"] += _add_indexed(catalogue, parts[len(archives) :], indexed, with_infos=True)

@@ -247,8 +247,7 @@ def _settle_revisits(
     """Decide on the revisits whose originals are removed; return how many are removed, too."""
     count = 0
     while True:
-        originals = removed.revisits_of_kept()
-        lost = promotions.plan(originals) if promote else [*originals]
+        lost = promotions.lost(promote=promote)
         if not lost:
             return count
         if not with_revisits:

@@ -30,7 +30,8 @@ def related(*, large: int = 0, **options) -> bytes:
             out.write_request(uri, b"GET / HTTP/1.1\r\n\r\n", concurrent_to=done, date=DATE)
             out.write_metadata({"via": "-"}, concurrent_to=done, target_uri=uri, date=DATE)
             first = first or done
+        digest = first.header.get("WARC-Payload-Digest")
         out.write_revisit(
-            "http://other.net/again", refers_to=first, payload_digest=DIGEST, date="2026-02-02T03:04:05Z"
+            "http://other.net/again", refers_to=first, payload_digest=digest, date="2026-02-02T03:04:05Z"
         )
     return stored.getvalue()

@@ -72,7 +72,7 @@ def test_revisits_that_cannot_be_promoted_are_refused_or_removed(tmp_path, targe
     source = tmp_path / "a.warc.zst"
     with seekwarc.open(source, "w") as out:
         first = out.write_response(URIS[0], PAGE, status=200)
-        out.write_revisit(URIS[1], payload_digest="sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", refers_to=first)
+        out.write_revisit(URIS[1], payload_digest="tiger:ABCDEF", refers_to=first)
         out.write_response(URIS[2], b"other", status=200)
     with pytest.raises(ValueError, match="cannot be verified"):
         tools.redact(source, target, uri=URIS[0], promote=True)
