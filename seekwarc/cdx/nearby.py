@@ -13,7 +13,7 @@ from seekwarc.format.cdxj import CdxjLine, timestamp_of
 from seekwarc.format.digest import Digest
 from seekwarc.read.record import Record
 
-__all__ = ["NearbyIndex"]
+__all__ = ["Near", "NearbyIndex"]
 
 MAX_LINES: Final = 10_000
 """Captures of a URI that are examined, nearest in time first."""

@@ -83,6 +83,8 @@ TYPES: Final = ("response", "resource")
 
 ELIGIBLE: Final = 2
 """Status that marks records that may become revisits, or the originals of some."""
+MAX_DISPUTED: Final = 16
+"""Records of a digest and type that are compared to see whether one lies."""
 MAX_LISTED: Final = 1000
 """Maximum originals of a revisit that are looked at, of each type."""
 
@@ -217,7 +219,7 @@ class Changes(Closing):
         """
         key = digest.key
         if (known := self._disputed.get(key)) is None:
-            alike = [it for kind in TYPES for it in self._table.oldest(MAX_COMPARED, digest, type=kind)]
+            alike = [it for kind in TYPES for it in self._table.oldest(MAX_DISPUTED, digest, type=kind)]
             payloads = (self._record(it).payload for it in alike if not it.skip)
             known = not all(have_same_bytes(record.payload, other) for other in payloads)
             self._disputed.put(key, known)
@@ -281,11 +283,8 @@ class Duplicates(Changes):
         older = list(takewhile(lambda it: place_of(it) != place_of(entry), same))
         if not older:
             return None
-        if self._shares_id(entry):
-            return SHARED_ID
-        some, status = self._table.some, NEEDS_HEAD
-        if some(1, status=status, uri=entry.uri) or some(1, status=status, refers_to=entry.id):
-            return HEAD_IS_NEEDED
+        if (reason := self._reason_to_stay(entry)) is not None:
+            return reason
         record = self._record(entry)
         if record.payload.size < self._min_size:
             return None
@@ -299,6 +298,14 @@ class Duplicates(Changes):
             except FormatError:
                 reason = DAMAGED
         return reason
+
+    def _reason_to_stay(self, entry: Entry) -> str | None:
+        if self._shares_id(entry):
+            return SHARED_ID
+        some, status = self._table.some, NEEDS_HEAD
+        if some(1, status=status, uri=entry.uri) or some(1, status=status, refers_to=entry.id):
+            return HEAD_IS_NEEDED
+        return None
 
     def _may_mislead(self, digest: Digest, record: Record, original: Entry) -> bool:
         """Tell whether a reader might find other bytes for a revisit of an original."""

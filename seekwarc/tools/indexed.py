@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, cast
 
 from seekwarc.cdx.index import Capture, Index, folder_of, located
-from seekwarc.errors import FormatError
+from seekwarc.cdx.nearby import Near, NearbyIndex
+from seekwarc.collection.entry import Entry, describe, entry_of_line
+from seekwarc.collection.revisits import IndexedCapture, originals
+from seekwarc.errors import FormatError, NotFoundError
 from seekwarc.format.dates import WarcDate
+from seekwarc.format.digest import Digest
 from seekwarc.read.record import Record
 from seekwarc.tools.choosing import Choice, place_of
 
@@ -52,7 +56,8 @@ def chosen_lines(name: str, choice: Choice, base: str | None, *, closure: bool) 
         name: The index.
         choice: Which records.
         base: Folder or URL of the files that it names; that of the index if None.
-        closure: Choose the originals of chosen revisits, too: the first lines that have their digests.
+        closure: Choose the originals of chosen revisits, too, which are found as `Index` finds them, or among
+            all lines with their digests.
 
     Raises:
         ValueError: The choice has conditions that no line tells.
@@ -61,28 +66,20 @@ def chosen_lines(name: str, choice: Choice, base: str | None, *, closure: bool) 
     if choice.selection.min_size or choice.has_ids:
         raise ValueError(f"{name}: an index tells neither sizes nor record IDs; give the files themselves")
     files: dict[str, IndexedFile] = {}
-    found = ChosenLines([])
-    revisits: dict[str, bool] = {}
+    found, has_revisits = ChosenLines([]), False
+    alike: dict[tuple[str, bytes], list[Entry]] = {}
     base = folder_of(name) if base is None else base
-    with Index(name) as index:
+    with Index(name, files=base) as index:
         for line, file, offset in _placed(index, index, files, base):
             found.read += 1
             if choice.matches(cast("Record", _LineRecord(line, file.name, offset))):
                 found.matched += 1
-                _keep(file, offset, line)
-                digest = line.fields.get("digest")
-                if line.is_revisit and digest:
-                    revisits[digest] = False
-                found.dangling += line.is_revisit and not digest
-        if closure and revisits:
-            wanted = (it for it in index if revisits.get(it.fields.get("digest", "")) is False)
-            for line, file, offset in _placed(index, wanted, files, base):
-                digest = line.fields["digest"]
-                if not line.is_revisit and not revisits[digest]:
-                    revisits[digest] = True
-                    found.originals += offset not in file.places
-                    _keep(file, offset, line)
-    found.dangling = found.dangling + sum(not it for it in revisits.values()) if closure else 0
+                _keep(file, offset, str(line.fields.get("length", "")))
+                if line.is_revisit and line.digest is not None:
+                    alike[line.digest.key] = []
+                has_revisits |= line.is_revisit
+        if closure and has_revisits:
+            _add_originals(index, files, alike, found)
     found.files = [file for file in files.values() if file.places]
     return found
 
@@ -100,8 +97,57 @@ def _placed(
         yield line, file, offset
 
 
-def _keep(file: IndexedFile, offset: int, line: Capture) -> None:
-    length = str(line.fields.get("length", ""))
+def _add_originals(
+    index: Index,
+    files: Mapping[str, IndexedFile],
+    alike: dict[tuple[str, bytes], list[Entry]],
+    found: ChosenLines,
+) -> None:
+    """Choose the originals of the chosen revisits, too; `alike` gets the lines with their digests."""
+    for line in index:
+        if line.digest is not None and not line.is_revisit and line.digest.key in alike:
+            alike[line.digest.key].append(entry_of_line(line))
+    for line in index:
+        if line.is_revisit and line.offset in files[line.filename].places:
+            path = _originals(index, line, alike)
+            found.dangling += not path
+            for entry in path:
+                file = files[entry.filename]
+                found.originals += entry.offset not in file.places
+                _keep(file, entry.offset, str(entry.length or ""))
+
+
+def _originals(
+    index: Index, line: Capture, alike: Mapping[tuple[str, bytes], Sequence[Entry]]
+) -> list[Entry]:
+    """Return the lines that lead to the original of a revisit, and its own; [] without one."""
+
+    def near(uri: str, date: str) -> Iterator[Capture]:
+        return index.lookup(uri, closest=date)
+
+    try:
+        record = line.open(resolve=False)
+        lines = _AllLines(record, near, alike)
+        return [it.entry for it in originals(IndexedCapture(lines, index.record, describe(record), record))]
+    except (NotFoundError, FormatError):
+        return []
+
+
+class _AllLines(NearbyIndex):
+    """The lines near a record, and all lines with some digests."""
+
+    def __init__(
+        self, record: Record, near: Near, alike: Mapping[tuple[str, bytes], Sequence[Entry]]
+    ) -> None:
+        super().__init__(record, near)
+        self._alike = alike
+
+    def by_payload(self, digest: Digest) -> Sequence[Entry]:
+        """See `RecordIndex.by_payload`."""
+        return [*super().by_payload(digest), *self._alike.get(digest.key, ())]
+
+
+def _keep(file: IndexedFile, offset: int, length: str) -> None:
     file.places[offset] = int(length) if length.isdecimal() else 0
 
 

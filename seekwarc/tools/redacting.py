@@ -306,7 +306,14 @@ class _Run:
         self._needles, self._captured = self._facts(finals)
         trained = self._trained(changed) if self.dictionaries == "trained" else None
         remade: dict[str, Remade] = {}
-        with committed_together() as outputs:
+
+        def remove_stale() -> None:
+            # Before a new file has its name: after a crash, no sidecar holds what is not in its file.
+            for name, made in remade.items() if in_place else ():
+                if made.sidecar is None:
+                    remove(name + SIDECAR_SUFFIX)
+
+        with committed_together(remove_stale) as outputs:
             for number, (part, final) in enumerate(zip(self._parts, finals, strict=True)):
                 if in_place and number not in changed:
                     with WholeReader(part.target, **self._limits) as archive:
@@ -326,9 +333,6 @@ class _Run:
                 outputs.append(index)
                 self.mentions += found
             if in_place:
-                for name, made in remade.items():
-                    if made.sidecar is None:
-                        remove(name + SIDECAR_SUFFIX)
                 # After a crash the same command goes on: records are found in the old files until the end.
                 outputs.reverse()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import BinaryIO, TypeAlias
 
 from seekwarc.storage.remote_url import is_url
@@ -51,14 +51,18 @@ def committed(target: Target, *, existing: Existing = "overwrite") -> Iterator[O
 
 
 @contextlib.contextmanager
-def committed_together() -> Iterator[list[Output]]:
-    """Commit the outputs that the block adds to a list, in that order, when it ends: all, or none."""
+def committed_together(on_sealed: Callable[[], object] = lambda: None) -> Iterator[list[Output]]:
+    """Commit the outputs that the block adds to a list, in that order, when it ends: all, or none.
+
+    `on_sealed` is called when all are complete and on disk, and none has its name.
+    """
     outputs: list[Output] = []
     try:
         yield outputs
         for output in outputs:
             output.seal()
         # All that can fail is done; what is left is to give each its name.
+        on_sealed()
         for output in outputs:
             output.commit()
     except BaseException:

@@ -6,7 +6,6 @@ import io
 
 import seekwarc
 
-DIGEST = "sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 DATE = "2026-01-02T03:04:05Z"
 SITES = (
     "http://example.org/",

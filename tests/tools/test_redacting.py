@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import seekwarc
 from seekwarc import tools
 from seekwarc.errors import FormatError, NotFoundError, TargetError, TargetExistsError, UnsupportedError
+from seekwarc.write.output import PathOutput
 from tests.support.captures import SITES, related
 from tests.support.foreign import Foreign, warc_header, zstd_frame
 from tests.support.framed import film
@@ -274,6 +275,21 @@ def test_a_sidecar_that_is_stale_goes_with_the_old_file(crawl, tmp_path, target)
     assert not Path(f"{target}.seek").exists()
     tools.redact(crawl, in_place=True, uri=SITES[1])
     assert not beside.exists()
+
+
+@pytest.mark.parametrize(("step", "stays"), [("seal", True), ("commit", False)])
+def test_a_sidecar_goes_when_all_new_files_are_complete(crawl, monkeypatch, step, stays) -> None:
+    beside, before = Path(f"{crawl}.seek"), crawl.read_bytes()
+    beside.write_bytes(b"windows of what was removed")
+
+    def fail(_: object) -> None:
+        raise TargetError("no space left")
+
+    monkeypatch.setattr(PathOutput, step, fail)
+    with pytest.raises(TargetError, match="no space left"):
+        tools.redact(crawl, in_place=True, uri=SITES[1])
+    assert crawl.read_bytes() == before
+    assert beside.exists() == stays
 
 
 @pytest.mark.slow
