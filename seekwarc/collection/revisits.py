@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
 from enum import Enum
 from itertools import chain
 from typing import Final, Self, TypeVar
@@ -125,6 +126,11 @@ class Capture(ABC):
     """Its target URI, or a hash of it."""
     instant: int | None
     """Its date in nanoseconds."""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it is known to be a revisit without an original."""
+        return False
 
     @property
     @abstractmethod
@@ -244,24 +250,41 @@ def _nearest(revisit: One, captures: Iterable[One]) -> list[One]:
     return sorted(captures, key=order)
 
 
-def originals(revisit: One) -> tuple[One, ...]:
+def originals(revisit: One, failed: set[Hashable] | None = None) -> tuple[One, ...]:
     """Return the original of a revisit, after the revisits that lead there; () if no capture has the payload.
 
     A revisit of an unknown profile has none: it must not be interpreted (clause 6.7.1).
 
+    Args:
+        revisit: The revisit.
+        failed: Gets the places of other revisits that were followed in vain; if the result is (), they have
+            no original either.
+
     Raises:
         FormatError: No candidate has the payload, and some are damaged.
     """
-    return _followed(revisit, (revisit.place,), [0])
+    search = _Search(set() if failed is None else failed)
+    found = _followed(revisit, (revisit.place,), search)
+    if search.steps >= MAX_REVISITS:
+        search.failed.clear()
+    return found
 
 
-def _followed(revisit: One, path: tuple[Hashable, ...], steps: list[int]) -> tuple[One, ...]:
+@dataclass(slots=True)
+class _Search:
+    """What was tried for one revisit. What failed is not tried again, so circles take few steps."""
+
+    failed: set[Hashable]
+    steps: int = 0
+
+
+def _followed(revisit: One, path: tuple[Hashable, ...], search: _Search) -> tuple[One, ...]:
     if revisit.profile is Profile.UNKNOWN:
         return ()
     damage: FormatError | None = None
     for one, evidence in candidates(revisit):
         try:
-            found = _reached(one, evidence, path, steps)
+            found = _reached(one, evidence, path, search)
             if found and _has_evidence(revisit, one, found[-1], evidence):
                 return found
         except (NotFoundError, UnsupportedError):
@@ -274,17 +297,21 @@ def _followed(revisit: One, path: tuple[Hashable, ...], steps: list[int]) -> tup
     return ()
 
 
-def _reached(one: One, evidence: Evidence, path: tuple[Hashable, ...], steps: list[int]) -> tuple[One, ...]:
+def _reached(one: One, evidence: Evidence, path: tuple[Hashable, ...], search: _Search) -> tuple[One, ...]:
     """Return a candidate that is an original, or one that is a revisit with those that it leads to."""
-    if one.place in path:
+    if one.place in path or one.place in search.failed or one.is_lost:
         return ()
     if not one.is_revisit:
         one.check()
         return (one,)
     if evidence is Evidence.VALIDATOR and one.profile is not Profile.IDENTICAL:
         return ()
-    steps[0] += 1
-    rest = _followed(one, (*path, one.place), steps) if steps[0] < MAX_REVISITS else ()
+    search.steps += 1
+    if search.steps >= MAX_REVISITS:
+        return ()
+    rest = _followed(one, (*path, one.place), search)
+    if not rest:
+        search.failed.add(one.place)
     return (one, *rest) if rest else ()
 
 

@@ -83,6 +83,8 @@ class Originals:
         """Originals by digest and URI."""
         self._revisits: dict[int, list[int]] = {}
         """Revisits by digest, of those revisits for which nothing else was left."""
+        self.lost: set[Hashable] = set()
+        """Revisits that were found to have no original."""
         self._right: dict[tuple[int, int], bool] = {}
         """Whether the payload of a record has a digest."""
 
@@ -106,9 +108,12 @@ class Originals:
         try:
             if not self.is_whole(revisit):
                 self.logical(revisit)
-            found = originals(_Numbered(self, revisit))
+            failed = set[Hashable]()
+            found = originals(_Numbered(self, revisit), failed)
         except (NotFoundError, FormatError):
             return None
+        if not found:
+            self.lost |= {revisit, *failed}
         return tuple(one.key for one in found) or None
 
     def stored(self, number: int) -> Record:
@@ -227,6 +232,7 @@ class Originals:
             for number in known.revisits:
                 if known.digests[number] in wanted and self._is_revisit(number):
                     self._revisits[known.digests[number]].append(number)
+            self._look_up([number for digest in wanted for number in self._revisits[digest]])
 
     def _is_revisit(self, number: int) -> bool:
         return self.catalogue.profile_of(number) is not None and not self.is_full(number)
@@ -262,6 +268,11 @@ class _Numbered(Capture):
         self.uri = known.catalogue.uris[number]
         date = known.catalogue.dates[number]
         self.instant = date if date != NO_DATE else None
+
+    @property
+    @override
+    def is_lost(self) -> bool:
+        return self.key in self._all.lost
 
     @property
     @override
