@@ -219,10 +219,11 @@ def candidates(revisit: One) -> Iterator[tuple[One, Evidence]]:
     names, then those of its URI that have the same ETag or Last-Modified; if it has none of these, those
     before it.
     """
-    has_digest = revisit.profile is Profile.IDENTICAL and revisit.has_digest
+    profile = revisit.profile
+    has_digest = profile is Profile.IDENTICAL and revisit.has_digest
     found: set[Hashable] = set()
     unknown: list[One] = []
-    for one in chain(revisit.by_id(), revisit.by_date()):
+    for one in chain.from_iterable(find() for find in (revisit.by_id, revisit.by_date)):
         agrees = revisit.agrees(one) if has_digest else True
         if agrees is not False and one.key not in found:
             found.add(one.key)
@@ -234,7 +235,7 @@ def candidates(revisit: One) -> Iterator[tuple[One, Evidence]]:
     alike = (_nearest(revisit, captures) for captures in revisit.by_digest()) if has_digest else ()
     yield from ((one, Evidence.NOTHING) for captures in alike for one in captures if one.key not in found)
     yield from ((one, Evidence.DIGEST) for one in unknown)
-    if revisit.profile is Profile.NOT_MODIFIED:
+    if profile is Profile.NOT_MODIFIED:
         captures = _nearest(revisit, revisit.by_uri())
         yield from ((one, Evidence.VALIDATOR) for one in captures if one.key not in found)
 

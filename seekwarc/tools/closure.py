@@ -17,6 +17,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import compress
 from struct import Struct
@@ -110,16 +111,16 @@ class Catalogue:
         names = header.raw.lower()
         number_of_kind, uri, date, digest = 0, NO_HASH, NO_DATE, NO_HASH
         if kind in CAPTURE_TYPES:
-            uri, date = self._hash(header.get("WARC-Target-URI")), _instant(record.date)
+            uri, date = self._hash(header.get("WARC-Target-URI")), _instant(header.get("WARC-Date"))
             digest = self._digest(header, kind)
             number_of_kind = 1
             if kind == "revisit":
-                number_of_kind = NOT_REVISITS + PROFILES.index(Profile.of(record.profile))
+                number_of_kind = _kind_of(record.profile)
                 named = self._hash(header.get("WARC-Refers-To-Target-URI"))
                 self.revisits.append(number)
                 self._names[0].append(self._hash(header.get("WARC-Refers-To")))
                 self._names[1].append(named or uri)
-                self._names[2].append(_instant(record.refers_to_date))
+                self._names[2].append(_instant(header.get("WARC-Refers-To-Date")))
             if b"warc-segment-number" in names:
                 number_of_kind |= SEGMENTED
         self.kinds.append(number_of_kind)
@@ -232,7 +233,8 @@ class Catalogue:
     def names_of(self, revisit: int) -> Names:
         """Return what a revisit refers to."""
         row = bisect_left(self.revisits, revisit)
-        return Names(*(column[row] for column in self._names))
+        ids, uris, dates = self._names
+        return Names(ids[row], uris[row], dates[row])
 
     def profile_of(self, number: int) -> Profile | None:
         """Return the profile of a revisit, or None if a record is not one."""
@@ -249,15 +251,13 @@ class Catalogue:
 
     def _digest(self, header: RecordHeader, kind: str) -> int:
         """Return the hash of the payload digest that `collection.entry.describe` gives a capture."""
-        for field in ("WARC-Payload-Digest", "WARC-Block-Digest")[: 2 if kind == "resource" else 1]:
-            text = header.get(field)
-            raw = usual_sha1(text) if text is not None else None
-            if raw is not None:
-                return self._hash_of(b"sha1:" + raw)
-            if text is not None:
-                with suppress(FormatError):
-                    name, raw = Digest.parse(text).key
-                    return self._hash_of(name.encode("utf-8", "surrogatepass") + b":" + raw)
+        text = header.get("WARC-Payload-Digest")
+        if (raw := usual_sha1(text or "")) is not None:
+            return self._hash_of(b"sha1:" + raw)
+        for other in (text, header.get("WARC-Block-Digest") if kind == "resource" else None):
+            with suppress(FormatError):
+                name, raw = Digest.parse(other or "").key
+                return self._hash_of(name.encode("utf-8", "surrogatepass") + b":" + raw)
         return NO_HASH
 
     def _hash(self, text: str | None) -> int:
@@ -289,8 +289,16 @@ class Catalogue:
         return count + self._keep(number for number, it in enumerate(self.ids) if it in wanted)
 
 
-def _instant(date: WarcDate | None) -> int:
+@lru_cache(16)
+def _kind_of(profile: str | None) -> int:
+    return NOT_REVISITS + PROFILES.index(Profile.of(profile))
+
+
+@lru_cache(1000)
+def _instant(text: str | None) -> int:
     """Return the instant of a date in 64 bits, which hold those of the years 1678 to 2261 as they are."""
-    if date is None:
+    try:
+        date = WarcDate.parse(text or "")
+    except FormatError:
         return NO_DATE
     return (date.nanoseconds - NO_DATE) % (1 << 64) + NO_DATE

@@ -145,7 +145,8 @@ class Originals:
 
     def is_whole(self, number: int) -> bool:
         """Return whether a record surely has no other segments."""
-        return not self.catalogue.kinds[number] & SEGMENTED and not self.segments_of(number)
+        is_alone = not self.catalogue.kinds[number] & SEGMENTED
+        return is_alone and not (self._segments and self.segments_of(number))
 
     def is_full(self, number: int) -> bool:
         """Return whether a revisit becomes a full record."""
@@ -190,9 +191,9 @@ class Originals:
             self._right[key] = check()
         return self._right[key]
 
-    def captures(self, numbers: Iterable[int]) -> Iterator[int]:
-        """Yield those of some records that are not removed."""
-        return filter(self._is_there, numbers)
+    def captures(self, numbers: Iterable[int]) -> Iterable[int]:
+        """Return those of some records that are not removed."""
+        return numbers if self._removed is None else filter(self._is_there, numbers)
 
     def _is_there(self, number: int) -> bool:
         return self._removed is None or not self._removed[number]
