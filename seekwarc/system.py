@@ -11,6 +11,7 @@ import contextlib
 import errno
 import io
 import os
+import select
 import signal
 import sys
 import threading
@@ -43,6 +44,7 @@ __all__ = [
     "hold_interrupts",
     "is_at",
     "is_broken_pipe",
+    "is_readable",
     "kill_group",
     "lock_for_writing",
     "max_open_files",
@@ -106,6 +108,18 @@ def read_into_at(descriptor: int, out: memoryview, offset: int) -> int:
     data = read_at(descriptor, len(out), offset)
     out[: len(data)] = data
     return len(data)
+
+
+def is_readable(pipe: IO[bytes], seconds: float) -> bool:
+    """Wait until a pipe has bytes or has ended, for so long at most, and tell whether it has.
+
+    On Windows, which cannot wait for a pipe, it says so at once, and the read waits.
+    """
+    if not hasattr(select, "poll"):
+        return True
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN)
+    return bool(poll.poll(seconds * 1000))
 
 
 def write_all(file: IO[bytes], data: bytes | bytearray | memoryview) -> None:

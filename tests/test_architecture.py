@@ -28,6 +28,7 @@ FLOOR = {
     "compiling": 0,
     "errors": 0,
     "options": 0,
+    "stopping": 0,
     "system": 0,
     "format": 1,
     "inside": 2,

@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 from seekwarc.errors import FormatError
 from seekwarc.format.warc import MAX_BLANK_BYTES, MAX_HEADER_SIZE, RECORD_END, RECORD_MAGIC, WARC, Grammar
 from seekwarc.frames.pieces import EmptyFrame, Piece
-from seekwarc.storage.stopping import checkpoint
+from seekwarc.stopping import checkpoint
 
 __all__ = ["ContentStream", "FrameRest", "Head", "Mark"]
 

@@ -1,10 +1,13 @@
-"""Parsing in another process, for libraries that a hostile file can make hang, crash, or take all memory.
+"""Work in another process, for libraries that a hostile file can make hang, crash, or take all memory.
 
 Goal: neither stops the program, and the file gets an error. The libraries cannot be interrupted, so the
 other process ends itself: at a time that a thread of C watches, whatever runs, and at a limit of its memory
-where the system has one. This process then finds its pipe closed. The process is kept for the next page.
+where the system has one. This process then finds its pipe closed. The process is kept for the next file.
 
-A request is a line of JSON and the bytes of the file; an answer is a line of JSON.
+A message is a line of JSON, whose `size` says how many bytes follow it. HTML and PDF are one request and one
+answer. For a film, messages go on in both directions until it is closed: see `films_apart.py`. While this
+process waits for an answer, `seekwarc.stopping` can stop it; the other process is ended then. If this process
+ends in any way, the other one finds its pipe closed, and ends at once.
 """
 
 from __future__ import annotations
@@ -14,55 +17,107 @@ import faulthandler
 import json
 import logging
 import os
+import queue
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+import threading
+import time
 from contextlib import suppress
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, TypeAlias
 
-from seekwarc.errors import FormatError, LimitError, UnsupportedError
+from seekwarc import errors
+from seekwarc.errors import FormatError, LimitError, SeekWarcError, UnsupportedError
 from seekwarc.inside.parsing import MAX_SECONDS, Parsed, parse_html, parse_pdf
+from seekwarc.stopping import checkpoint
+from seekwarc.system import is_readable, write_all
 
-__all__ = ["MAX_MEMORY", "run_apart", "serve"]
+__all__ = [
+    "MAX_MEMORY",
+    "Channel",
+    "Message",
+    "Process",
+    "error_of",
+    "kept",
+    "limit",
+    "run_apart",
+    "serve",
+    "taken",
+]
 
 MAX_MEMORY: Final = 3 << 30
 """Bytes of memory that the process may map."""
 MAX_IDLE: Final = 4
 """Processes that are kept, as many as threads parse at a time."""
-ERRORS: Final = {it.__name__: it for it in (FormatError, LimitError, UnsupportedError)}
+TICK: Final = 0.1
+"""Seconds between two looks whether the work is still wanted."""
+STEP: Final = 1 << 20
 _START: Final = "import sys; sys.path[:] = {path!r}; from seekwarc.inside.apart import serve; serve()"
 
-_idle: list[_Process] = []
+Message: TypeAlias = tuple[dict[str, Any], bytes]
+"""What a line of JSON says, and the bytes that follow it."""
+
+_idle: list[Process] = []
+_running: set[Process] = set()
 
 
-class _Process:
+class Process:
+    """Another process, which does one thing at a time.
+
+    Raises:
+        OSError: It cannot be started.
+    """
+
     def __init__(self) -> None:
         self.owner = os.getpid()
         self._process = subprocess.Popen(  # noqa: S603 - Python itself
             [sys.executable, "-c", _START.format(path=sys.path)],
+            bufsize=0,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
+        self._received = bytearray()
+        _running.add(self)
 
-    def ask(self, request: Mapping[str, object], data: bytes) -> dict[str, Any] | None:
-        """Return the answer; None if the process ended instead."""
-        pipe, answers = self._process.stdin, self._process.stdout
+    def send(self, fields: dict[str, Any], data: bytes = b"") -> None:
+        """Send a message; nothing is said if the process has ended, which `receive` will find."""
+        pipe = self._process.stdin
         assert pipe is not None
-        assert answers is not None
-        try:
-            pipe.write(json.dumps({**request, "size": len(data)}).encode() + b"\n" + data)
-            pipe.flush()
-            line = answers.readline()
-        except OSError:
-            return None
-        return json.loads(line) if line.endswith(b"\n") else None
+        with suppress(OSError):
+            write_all(pipe, json.dumps({**fields, "size": len(data)}).encode() + b"\n")
+            write_all(pipe, data)
+
+    def receive(self) -> Message | None:
+        """Return the next message; None if the process ended instead."""
+        while (end := self._received.find(b"\n") + 1) == 0:
+            if not self._more():
+                return None
+        fields = json.loads(self._received[:end])
+        size = fields.pop("size")
+        while len(self._received) < end + size:
+            if not self._more():
+                return None
+        data = bytes(memoryview(self._received)[end : end + size])
+        del self._received[: end + size]
+        return fields, data
+
+    def _more(self) -> bool:
+        pipe = self._process.stdout
+        assert pipe is not None
+        while not is_readable(pipe, TICK):
+            checkpoint()
+        data = os.read(pipe.fileno(), STEP)
+        self._received += data
+        return bool(data)
 
     def is_alive(self) -> bool:
+        """Tell whether it still runs."""
         return self._process.poll() is None
 
     def end(self) -> None:
+        """End it, whatever it does."""
+        _running.discard(self)
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
@@ -81,27 +136,37 @@ def run_apart(
         LimitError: That took too much time or memory.
         UnsupportedError: A package is missing, or no process can be started.
     """
-    process = _process()
     request = {"kind": kind, "charset": charset, "main": main, "max_text": max_text, "is_cut": is_cut}
+    process = taken()
     try:
-        answer = process.ask(request, data)
+        process.send(request, data)
+        answer = process.receive()
+        if answer is None:
+            text = f"the {kind.upper()} takes more than {MAX_SECONDS} seconds, or too much memory, to parse"
+            raise LimitError(text)
     except BaseException:
         process.end()
         raise
-    if answer is None:
-        process.end()
-        text = f"the {kind.upper()} takes more than {MAX_SECONDS} seconds, or too much memory, to parse"
-        raise LimitError(text)
-    if len(_idle) < MAX_IDLE:
-        _idle.append(process)
-    else:
-        process.end()
-    if "error" in answer:
-        raise ERRORS[answer["error"]](answer["message"])
-    return Parsed(**answer)
+    kept(process)
+    if (error := error_of(answer[0])) is not None:
+        raise error
+    return Parsed(**answer[0])
 
 
-def _process() -> _Process:
+def error_of(answer: dict[str, Any]) -> SeekWarcError | None:
+    """Return the error that an answer is; None of any other answer."""
+    if "error" not in answer:
+        return None
+    kind: type[SeekWarcError] = getattr(errors, answer["error"])
+    return kind(answer["message"])
+
+
+def taken() -> Process:
+    """Return a process, for `kept` or `Process.end`.
+
+    Raises:
+        UnsupportedError: It cannot be started.
+    """
     while _idle:
         with suppress(IndexError):
             process = _idle.pop()
@@ -109,54 +174,126 @@ def _process() -> _Process:
             if process.owner == os.getpid() and process.is_alive():
                 return process
     try:
-        return _Process()
+        return Process()
     except OSError as error:
-        text = f"large pages and PDF are parsed in another process, which cannot be started: {error}"
+        text = f"large pages, PDF and films are read in another process, which cannot be started: {error}"
         raise UnsupportedError(text) from error
+
+
+def kept(process: Process) -> None:
+    """Keep a process that has nothing to do, for the next file."""
+    if len(_idle) < MAX_IDLE:
+        _idle.append(process)
+    else:
+        process.end()
 
 
 @atexit.register
 def _end_all() -> None:
-    while _idle:
-        process = _idle.pop()
+    _idle.clear()
+    for process in [*_running]:
         if process.owner == os.getpid():
             process.end()
 
 
+class Channel:
+    """The other process's end: messages in both directions, and the time that each request may take.
+
+    Time in which the first process has its turn does not count.
+    """
+
+    def __init__(self, requests: BinaryIO, answers: BinaryIO) -> None:
+        self._answers = answers
+        self._received: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._nowhere = open(os.devnull, "wb")  # noqa: SIM115 - as long as the process runs
+        self._left = float(MAX_SECONDS)
+        self._begun = time.monotonic()
+        threading.Thread(target=self._read, args=(requests,), daemon=True).start()
+
+    def _read(self, requests: BinaryIO) -> None:
+        while line := requests.readline():
+            fields = json.loads(line)
+            self._received.put((fields, requests.read(fields.pop("size"))))
+        # The first process has ended, so no one waits for what this one does, which may take long.
+        os._exit(0)
+
+    def receive(self) -> Message:
+        """Wait for a request."""
+        self._pause()
+        received = self._received.get()
+        self.extend()
+        return received
+
+    def send(self, fields: dict[str, Any], data: bytes | memoryview = b"") -> None:
+        """Send a message."""
+        self._pause()
+        self._write(fields, data)
+        self._go_on()
+
+    def ask(self, fields: dict[str, Any]) -> Message:
+        """Send a message, and wait for the answer, in the middle of a request."""
+        self._pause()
+        self._write(fields)
+        received = self._received.get()
+        self._go_on()
+        return received
+
+    def _write(self, fields: dict[str, Any], data: bytes | memoryview = b"") -> None:
+        self._answers.write(json.dumps({**fields, "size": len(data)}).encode() + b"\n")
+        self._answers.write(data)
+        self._answers.flush()
+
+    def extend(self) -> None:
+        """Allow as much time from now on as a request has."""
+        self._left = float(MAX_SECONDS)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        self._begun = time.monotonic()
+        faulthandler.dump_traceback_later(max(self._left, 0.01), exit=True, file=self._nowhere)
+
+    def _pause(self) -> None:
+        faulthandler.cancel_dump_traceback_later()
+        self._left -= time.monotonic() - self._begun
+
+
 def serve() -> None:
-    """Run the other process: parse files from standard input until it ends."""
+    """Run the other process: do what standard input asks for until it ends."""
     # Ctrl-C reaches every process of a terminal; the parent process handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.disable()
-    _limit_memory()
-    requests = sys.stdin.buffer
+    limit("RLIMIT_AS", MAX_MEMORY)
     # What libraries print must not come between the answers.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    with open(os.devnull, "wb") as nowhere:
-        while line := requests.readline():
-            faulthandler.dump_traceback_later(MAX_SECONDS, exit=True, file=nowhere)
-            answer = _answer(json.loads(line), requests)
-            faulthandler.cancel_dump_traceback_later()
-            answers.write(json.dumps(answer).encode() + b"\n")
-            answers.flush()
+    channel = Channel(sys.stdin.buffer, answers)
+    while True:
+        request, data = channel.receive()
+        channel.send(_answer(request, data, channel))
 
 
-def _answer(request: dict[str, Any], file: BinaryIO) -> dict[str, object]:
-    kind, data = request.pop("kind"), file.read(request.pop("size"))
+def _answer(request: dict[str, Any], data: bytes, channel: Channel) -> dict[str, Any]:
+    kind = request.pop("kind")
     try:
         if kind == "html":
             return parse_html(data, **request)._asdict()
-        return parse_pdf(data, max_text=request["max_text"])._asdict()
+        if kind == "pdf":
+            return parse_pdf(data, max_text=request["max_text"])._asdict()
+        from seekwarc.inside.films_apart import serve_film
+
+        return serve_film(channel, request)
     except FormatError as error:
         return {"error": type(error).__name__, "message": error.message}
     except MemoryError:
         return {"error": "LimitError", "message": f"the {kind.upper()} takes too much memory to parse"}
 
 
-def _limit_memory() -> None:
+def limit(name: str, size: int | None) -> None:
+    """Limit this process, where the system can: `RLIMIT_AS` or `RLIMIT_DATA`; None ends that."""
     with suppress(ImportError, OSError, ValueError):
         import resource  # not on Windows
 
         posix: Any = resource
-        posix.setrlimit(posix.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
+        number = getattr(posix, name)
+        most = posix.getrlimit(number)[1]
+        posix.setrlimit(number, (most if size is None else size, most))

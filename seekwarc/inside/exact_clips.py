@@ -12,7 +12,7 @@ from seekwarc.compiling import override
 from seekwarc.errors import LimitError, RangeError, UnsupportedError
 from seekwarc.inside.clips import Cut, check_times, writing
 from seekwarc.inside.film_kinds import WAV, FilmKind
-from seekwarc.inside.films import MAX_PIXELS, Film, media_library, reported
+from seekwarc.inside.films import MAX_PIXELS, Film, limit_threads, media_library, reported
 from seekwarc.inside.times import time_text
 
 if TYPE_CHECKING:
@@ -89,6 +89,7 @@ def check_decodable(stream: AudioStream | VideoStream) -> None:
         LimitError: Its pictures are too large.
     """
     context = stream.codec_context
+    limit_threads(context)
     if isinstance(context, media_library().VideoCodecContext):
         context.options = {"max_pixels": str(MAX_PIXELS)}
         if context.width * context.height > MAX_PIXELS:
@@ -161,6 +162,7 @@ class _Pictures(_Part):
         stream.codec_context.height = max(context.height & ~1, 2)
         stream.codec_context.pix_fmt = "yuv420p"
         stream.codec_context.time_base = source.time_base
+        limit_threads(stream.codec_context)
         if context.sample_aspect_ratio:
             stream.codec_context.sample_aspect_ratio = context.sample_aspect_ratio
         self._stream = stream

@@ -105,6 +105,15 @@ class FilmFile:
                 merged.append((start, stop))
         self._expected = merged
 
+    def bytes_at(self, start: int, count: int) -> bytes:
+        """Return the bytes [start, start + count), fewer at the end or before damage."""
+        self.seek(start)
+        pieces = []
+        while count > 0 and (piece := self.read(count)):
+            pieces.append(piece)
+            count -= len(piece)
+        return b"".join(pieces)
+
     def check(self) -> None:
         """Raise the error that a read met."""
         if self._failure is not None:

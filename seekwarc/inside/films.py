@@ -5,7 +5,7 @@ Times count from where the film begins, as players show them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from itertools import islice
@@ -13,9 +13,20 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
 from seekwarc.closing import Closing
 from seekwarc.errors import FormatError, LimitError, UnsupportedError
-from seekwarc.inside.film_file import FilmFile, SeekableFile
-from seekwarc.inside.film_kinds import MP4, FilmKind, has_constant_rate, index_range, is_fragmented, kind_of
+from seekwarc.inside.film_boxes import check_boxes, check_elements
+from seekwarc.inside.film_file import FIRST_STEP, FilmFile, SeekableFile
+from seekwarc.inside.film_kinds import (
+    MATROSKA,
+    MP4,
+    WEBM,
+    FilmKind,
+    has_constant_rate,
+    index_range,
+    is_fragmented,
+    kind_of,
+)
 from seekwarc.inside.times import time_text
+from seekwarc.system import cores
 
 if TYPE_CHECKING:
     from av.audio.stream import AudioStream
@@ -27,11 +38,13 @@ if TYPE_CHECKING:
 
     Timed: TypeAlias = AudioStream | VideoStream
 
-__all__ = ["MAX_PIXELS", "Film", "media_library", "reported"]
+__all__ = ["MAX_PIXELS", "Film", "limit_threads", "media_library", "reported"]
 
 MAX_PIXELS: Final = 8192 * 4320
 """Size of a picture that is decoded."""
 MAX_STREAMS: Final = 32
+MAX_THREADS: Final = 8
+"""Threads of a codec, each of which holds pictures and a stack."""
 PROBED: Final = 1 << 20
 """Bytes that libav may read to find out what the streams are, beside the film's own index."""
 MAX_HELD: Final = 64 << 20
@@ -85,6 +98,7 @@ class Film(Closing):
         video: Its pictures; None if it has none.
         audio: Its sound: one stream, several or none.
         duration: Seconds; None if unknown until its end is read.
+        on_time: Called with the time of each packet that is read, in seconds.
 
     Raises:
         UnsupportedError: PyAV is not installed; it is not a film, or of a kind that is not read.
@@ -102,11 +116,21 @@ class Film(Closing):
     def __init__(self, file: SeekableFile) -> None:
         av = media_library()
         self.file = FilmFile(file)
+        self.on_time: Callable[[Fraction], object] = lambda _: None
         self.kind = _kind(self.file)
         options = _options(self.kind, self.file)
         is_in_fragments = self.kind is MP4 and is_fragmented(self.file)
         if self.kind is MP4 and (index := index_range(self.file)) is not None:
             self.file.expect([index])
+            # In the order in which libav will read it, which then finds it in memory.
+            at, stop = index
+            while at < stop and (piece := self.file.bytes_at(at, min(FIRST_STEP, stop - at))):
+                at += len(piece)
+        if self.kind is MP4:
+            check_boxes(self.file.bytes_at, self.file.size)
+        elif self.kind in (MATROSKA, WEBM):
+            check_elements(self.file.bytes_at, self.file.size)
+        self.file.forget()
         # From here on libav alone moves in the file: it knows where it is without asking.
         self.file.seek(0)
         with reported(self.file, "is damaged, or its index is missing, so it cannot be opened as a film"):
@@ -237,6 +261,8 @@ class Film(Closing):
                 # The last packets are empty: they tell decoders that the end has come.
                 if packet.pts is None and packet.dts is None and not packet.size:
                     continue
+                if (time := self.time(packet)) is not None:
+                    self.on_time(time)
                 yield packet
             self.file.check()
 
@@ -281,6 +307,12 @@ def _kind(file: FilmFile) -> FilmKind:
         raise
 
 
+def limit_threads(context: Any) -> None:  # noqa: ANN401 - of pictures or sound
+    """Have a codec use no more threads than there is memory for; it has one for each core by itself."""
+    if cores() > MAX_THREADS:
+        context.thread_count = MAX_THREADS
+
+
 def _is_cover(stream: VideoStream) -> bool:
     return bool(stream.disposition & type(stream.disposition).attached_pic)
 
@@ -299,6 +331,8 @@ def reported(file: FilmFile | None, what: str) -> Iterator[None]:
     except av.FFmpegError as error:
         if file is not None:
             file.check()
+        if isinstance(error, MemoryError):
+            raise LimitError("takes too much memory as a film") from error
         raise FormatError(f"{what}: {error.strerror or error}") from error
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from av.video.stream import VideoStream
 
 __all__ = [
+    "MAX_DECODED",
     "MAX_SIDE",
     "PIXELS",
     "Picture",
@@ -65,11 +66,11 @@ class Picture:
     """Width of its pixels, as a multiple of their height."""
 
 
-def times_every(film: Film, every: Fraction, limit: int) -> Iterator[Fraction]:
-    """Yield 0, `every` and so on up to the end of a film, `limit` times at most."""
+def times_every(duration: Fraction | None, every: Fraction, limit: int) -> Iterator[Fraction]:
+    """Yield 0, `every` and so on up to the end of a film of that duration, `limit` times at most."""
     for number in range(limit):
         time = number * every
-        if film.duration is not None and time >= film.duration:
+        if duration is not None and time >= duration:
             return
         yield time
 

@@ -47,12 +47,18 @@ def contact_sheet(pictures: Iterable[Picture], *, width: int = SHEET_WIDTH, colu
     Raises:
         LimitError: It would be too large.
     """
-    cells = [(scaled(it, width, form=PIXELS["png"]), time_text(it.time)) for it in pictures]
-    columns = max(min(columns, len(cells)), 1)
+    cells: list[tuple[VideoFrame, str]] = []
+    count = area = 0
+    for count, it in enumerate(pictures, 1):  # noqa: B007 - how many there were
+        # What is no longer on the largest sheet need not be in memory.
+        if area <= MAX_SIDE * MAX_SIDE:
+            cells.append((scaled(it, width, form=PIXELS["png"]), time_text(it.time)))
+            area += width * cells[-1][0].height
+    columns = max(min(columns, count), 1)
     high = max((frame.height for frame, _ in cells), default=0) + CAPTION
-    rows = -(-len(cells) // columns)
+    rows = -(-count // columns)
     size = GAP + columns * (width + GAP), GAP + rows * (high + GAP)
-    if max(size) > MAX_SIDE:
+    if max(size) > MAX_SIDE or len(cells) < count:
         raise LimitError(
             f"the sheet would have {size[0]} x {size[1]} pixels, more than {MAX_SIDE} on a side: take fewer "
             "or smaller pictures"
@@ -70,8 +76,10 @@ class _Sheet:
     def __init__(self, width: int, height: int) -> None:
         self._frame: VideoFrame = media_library().VideoFrame(width, height, PIXELS["png"])
         self._stride = self._frame.planes[0].line_size
+        self._pixels = memoryview(self._frame.planes[0])
         row = (PAPER * width).ljust(self._stride, b"\0")
-        self._pixels = bytearray(row * height)
+        for at in range(0, len(row) * height, len(row)):
+            self._pixels[at : at + len(row)] = row
 
     def paste(self, frame: VideoFrame, left: int, top: int) -> None:
         plane = frame.planes[0]
@@ -88,7 +96,6 @@ class _Sheet:
                         self._put(left + (place * 4 + column) * SCALE, top + row * SCALE + line, INK * SCALE)
 
     def frame(self) -> VideoFrame:
-        self._frame.planes[0].update(bytes(self._pixels))
         return self._frame
 
     def _put(self, left: int, row: int, pixels: bytes | memoryview) -> None:

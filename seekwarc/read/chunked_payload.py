@@ -43,7 +43,7 @@ from seekwarc.format.chunked import (
 from seekwarc.format.digest import is_digest_of
 from seekwarc.frames.run import ReadPlan
 from seekwarc.read.extent import Extent
-from seekwarc.storage.stopping import checkpoint
+from seekwarc.stopping import checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -46,10 +46,10 @@ from seekwarc.serve.cdxj_file import file_names, index_entries, is_index
 from seekwarc.serve.cost import View, WatchedSource
 from seekwarc.serve.headers import clean, payload_type, stored_parts
 from seekwarc.serve.served import ServedRecord
+from seekwarc.stopping import stoppable
 from seekwarc.storage.expand import expand
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeReadable, RangeSource, Stats
-from seekwarc.storage.stopping import stoppable
 
 __all__ = ["KEY", "FileState", "Library", "entries_of"]
 

@@ -2,7 +2,7 @@
 
 Players abandon most of the bodies that they ask for. So each step of a body is read only after the previous
 one was sent; and a task that waits on `receive` stops the work when the client disconnects, even amid a step:
-see `seekwarc.storage.stopping`.
+see `seekwarc.stopping`.
 
 Runs on asyncio. A request that needs one step takes one hop to a thread and back, which is most of its cost.
 """
@@ -20,7 +20,7 @@ from starlette.types import Receive, Send
 
 from seekwarc.errors import SeekWarcError
 from seekwarc.serve.representation import Beginning
-from seekwarc.storage.stopping import stoppable
+from seekwarc.stopping import stoppable
 
 __all__ = ["Workers", "send_answer", "while_connected"]
 

@@ -1,7 +1,8 @@
 """Pictures of a film for the strip under its player: a few, small, made when they are asked for.
 
-Films are decoded by one thread, one picture at a time, so that no client can have all cores. The film whose
-pictures were asked for last is kept open: its index is read once.
+Films are decoded by one thread, one picture at a time, so that no client can have all cores, and in another
+process: see `inside/films_apart.py`. The film whose pictures were asked for last is kept open: its index is
+read once.
 """
 
 from __future__ import annotations
@@ -9,18 +10,15 @@ from __future__ import annotations
 import importlib.util
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from seekwarc.errors import NotFoundError, SeekWarcError, UnsupportedError
+from seekwarc.inside.films_apart import FilmApart
 from seekwarc.serve.cost import View
 from seekwarc.serve.headers import entity_tag, payload_type
 from seekwarc.serve.served import ServedRecord
 from seekwarc.write.clips import open_film
-
-if TYPE_CHECKING:
-    from seekwarc.inside.films import Film
 
 __all__ = ["PICTURES", "Strips", "has_strip", "picture_tag"]
 
@@ -46,17 +44,11 @@ def picture_tag(served: ServedRecord, number: int) -> str:
     return f'{entity_tag(served.record, "payload")[:-1]}-{number}"'
 
 
-@dataclass(slots=True)
-class _Opened:
-    film: Film
-    pictures: Any
-
-
 class Strips:
     """Pictures of films. `facts` and `picture` are called by one thread alone."""
 
     def __init__(self) -> None:
-        self._last: tuple[str, _Opened] | None = None
+        self._last: tuple[str, FilmApart] | None = None
         self._cached: OrderedDict[str, bytes] = OrderedDict()
         self._size = 0
         self._lock = threading.Lock()
@@ -72,7 +64,7 @@ class Strips:
         """Return how long a film is and when its pictures are shown; if that is impossible, why."""
         try:
             with served.charge(view):
-                duration = self._open(served).film.duration
+                duration = self._open(served).duration
         except SeekWarcError as error:
             self._forget()
             return {"duration": None, "pictures": [], "problem": str(error)}
@@ -109,37 +101,30 @@ class Strips:
                 self._size -= len(self._cached.popitem(last=False)[1])
         return made
 
-    def _open(self, served: ServedRecord) -> _Opened:
-        from seekwarc.inside.pictures import Pictures
-
+    def _open(self, served: ServedRecord) -> FilmApart:
         tag = entity_tag(served.record, "payload")
         if self._last is not None and self._last[0] == tag:
             return self._last[1]
         self._forget()
-        film = open_film(served.extent("payload"))
-        opened = _Opened(film, Pictures(film, max_decoded=MAX_DECODED, take_last=True))
-        self._last = tag, opened
-        return opened
+        film = open_film(served.extent("payload"), has_pictures=True)
+        self._last = tag, film
+        return film
 
     def _forget(self) -> None:
         last, self._last = self._last, None
         if last is not None:
-            last[1].film.close()
+            last[1].close()
 
     @staticmethod
-    def _made(opened: _Opened, number: int) -> bytes:
-        from seekwarc.inside.pictures import PIXELS, encoded, scaled
-
-        duration = opened.film.duration
-        picture = None
-        if duration and number < PICTURES:
-            picture = opened.pictures.at(_time(duration, number))
-        if picture is None:
+    def _made(film: FilmApart, number: int) -> bytes:
+        times = [_time(film.duration, number)] if film.duration and number < PICTURES else []
+        limits: dict[str, Any] = {"max_height": MAX_HEIGHT, "max_decoded": MAX_DECODED, "take_last": True}
+        shots = [*film.pictures(times, width=WIDTH, form="jpg", **limits)] if times else []
+        if not shots:
             raise NotFoundError(f"the film has no picture {number}")
-        small = scaled(picture, WIDTH, form=PIXELS["jpg"])
-        if small.height > MAX_HEIGHT:
-            small = scaled(picture, max(WIDTH * MAX_HEIGHT // small.height, 1), form=PIXELS["jpg"])
-        return encoded(small, "jpg")
+        if (failure := shots[0].failure) is not None:
+            raise failure
+        return shots[0].data
 
 
 def _time(duration: Fraction, number: int) -> Fraction:

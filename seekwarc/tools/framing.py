@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from seekwarc.errors import FormatError, LimitError, RangeError, SeekWarcError, UnsupportedError
-from seekwarc.inside.pictures import PIXELS, Picture, PictureFormat, Pictures, encoded, scaled, times_every
-from seekwarc.inside.sheets import SHEET_WIDTH, contact_sheet
+from seekwarc.errors import RangeError, SeekWarcError
+from seekwarc.inside.films_apart import FilmApart, Shot
+from seekwarc.inside.pictures import PIXELS, PictureFormat, times_every
+from seekwarc.inside.sheets import SHEET_WIDTH
 from seekwarc.inside.times import checked_time, time_for_name
 from seekwarc.options import check_range
 from seekwarc.read.extent import Extent
@@ -18,6 +19,7 @@ from seekwarc.tools.outcome import Failure
 from seekwarc.write.clips import open_film
 from seekwarc.write.files import Existing, refuse_url, unwritable
 from seekwarc.write.opening import committed
+from seekwarc.write.output import Output
 
 __all__ = ["MAX_PICTURES", "Framing", "Saved", "frames"]
 
@@ -117,20 +119,16 @@ def frames(
         raise ValueError(f'form is {form!r}, not "jpg" or "png"')
     place = None if folder is None else _made_folder(os.fspath(folder))
     try:
-        with open_film(payload) as film:
+        with open_film(payload, has_pictures=True) as film:
             done = Framing(duration=None if film.duration is None else float(film.duration))
-            times = [*times_every(film, step, limit + 1)]
+            times = [*times_every(film.duration, step, limit + 1)]
             done.is_complete = len(times) <= limit
-            saving = _Saving(Pictures(film), place, width, form, existing, done, on_picture)
-            made = saving.made(times[:limit])
+            saving = _Saving(film, place, width, form, existing, done, on_picture)
             if sheet is None:
-                for _ in made:
-                    pass
+                saving.save(times[:limit], None)
             else:
                 with committed(sheet, existing=existing) as output:
-                    data = contact_sheet(made, width=width or SHEET_WIDTH)
-                    output.write(data)
-                    done.size += len(data)
+                    saving.save(times[:limit], output)
     except SeekWarcError as error:
         error.located(payload.name or None, None)
         raise
@@ -148,7 +146,7 @@ def _made_folder(path: str) -> str:
 
 @dataclass(slots=True)
 class _Saving:
-    pictures: Pictures
+    film: FilmApart
     folder: str | None
     width: int | None
     form: PictureFormat
@@ -156,37 +154,41 @@ class _Saving:
     done: Framing
     on_picture: Callable[[Saved], object]
 
-    def made(self, times: list[Fraction]) -> Iterator[Picture]:
-        """Save the pictures at these times, and yield each."""
-        for time in times:
-            try:
-                picture = self.pictures.at(time)
-            except UnsupportedError:
-                raise
-            except (FormatError, LimitError) as error:
+    def save(self, times: list[Fraction], sheet: Output | None) -> None:
+        """Save the pictures at these times, and the sheet with all of them."""
+
+        def write(data: bytes) -> None:
+            if sheet is not None:
+                sheet.write(data)
+                self.done.size += len(data)
+
+        shots = self.film.pictures(
+            times,
+            width=self.width,
+            form=self.form if self.folder is not None else None,
+            on_sheet=(self.width or SHEET_WIDTH, write) if sheet is not None else None,
+        )
+        for shot in shots:
+            if shot.failure is not None:
                 self.done.failed += 1
                 if self.done.failed > MAX_FAILURES and not self.done.pictures:
-                    raise
-                self.on_picture(Saved(wanted=float(time), failure=Failure.of(error)))
-                continue
-            if picture is None:
-                return
-            self.on_picture(self._saved(picture))
-            self.done.pictures += 1
-            yield picture
+                    raise shot.failure
+                self.on_picture(Saved(wanted=float(shot.wanted), failure=Failure.of(shot.failure)))
+            else:
+                self.on_picture(self._saved(shot))
+                self.done.pictures += 1
 
-    def _saved(self, picture: Picture) -> Saved:
-        target, size = None, 0
+    def _saved(self, shot: Shot) -> Saved:
+        target = None
         if self.folder is not None:
-            data = encoded(scaled(picture, self.width, form=PIXELS[self.form]), self.form)
-            target, size = f"{time_for_name(picture.wanted)}.{self.form}", len(data)
+            target = f"{time_for_name(shot.wanted)}.{self.form}"
             with committed(os.path.join(self.folder, target), existing=self.existing) as output:
-                output.write(data)
-            self.done.size += size
+                output.write(shot.data)
+            self.done.size += len(shot.data)
         return Saved(
-            wanted=float(picture.wanted),
-            time=float(picture.time),
-            keyframe=float(picture.keyframe),
+            wanted=float(shot.wanted),
+            time=float(shot.time),
+            keyframe=float(shot.keyframe),
             target=target,
-            size=size,
+            size=len(shot.data),
         )

@@ -9,10 +9,8 @@ from fractions import Fraction
 from typing import BinaryIO, Final
 
 from seekwarc.errors import SeekWarcError, UnsupportedError
-from seekwarc.inside.clips import copy_part
-from seekwarc.inside.exact_clips import encode_part
 from seekwarc.inside.film_kinds import kind_of_name
-from seekwarc.inside.films import Film
+from seekwarc.inside.films_apart import FilmApart
 from seekwarc.inside.times import checked_time
 from seekwarc.read.extent import Extent
 from seekwarc.write.files import Existing, unwritable
@@ -108,7 +106,7 @@ def clip(
             is_exact = exact or kind.is_encoded_again
             with tempfile.SpooledTemporaryFile(IN_MEMORY, dir=output.spool_directory) as made:
                 try:
-                    cut = (encode_part if is_exact else copy_part)(film, begin, end, made, kind)
+                    cut = film.clip(begin, end, made, kind, exact=is_exact)
                     size = made.seek(0, os.SEEK_END)
                     made.seek(0)
                     while data := made.read(STEP):
@@ -130,15 +128,15 @@ def clip(
         is_exact=is_exact,
         packets=cut.packets,
         size=size,
-        bytes_read=film.file.bytes_read,
+        bytes_read=film.bytes_read,
     )
 
 
-def open_film(payload: Extent) -> Film:
-    """Open a payload as a film; see `Film`."""
+def open_film(payload: Extent, *, has_pictures: bool = False) -> FilmApart:
+    """Open a payload as a film; see `FilmApart`."""
     if payload.codings:
         raise UnsupportedError(
             f"has the content coding {', '.join(payload.codings)}, which can only be read from its "
             "beginning: write it decoded (`seekwarc cat --decoded`), and cut that"
         )
-    return Film(payload.open())
+    return FilmApart(payload.open(), has_pictures=has_pictures)

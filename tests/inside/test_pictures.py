@@ -147,5 +147,5 @@ def test_a_process_may_fork_while_a_thread_makes_pictures() -> None:
 
 def test_times_end_with_the_film() -> None:
     with Film(io.BytesIO(small_film("first.mp4"))) as film:
-        assert [*times_every(film, Fraction("2.5"), 100)] == [0, Fraction("2.5"), 5]
-        assert [*times_every(film, Fraction("2.5"), 2)] == [0, Fraction("2.5")]
+        assert [*times_every(film.duration, Fraction("2.5"), 100)] == [0, Fraction("2.5"), 5]
+        assert [*times_every(film.duration, Fraction("2.5"), 2)] == [0, Fraction("2.5")]

@@ -19,7 +19,7 @@ def test_a_sheet_has_all_pictures_with_their_times() -> None:
     with Film(io.BytesIO(small_film("first.mp4"))) as film:
         pictures = Pictures(film)
         sheet = contact_sheet(
-            (pictures.at(time) for time in times_every(film, Fraction(1), 9)), width=80, columns=4
+            (pictures.at(time) for time in times_every(film.duration, Fraction(1), 9)), width=80, columns=4
         )
     got = opened_picture(sheet, "png")
     assert (got.width, got.height) == (GAP + 4 * (80 + GAP), GAP + 2 * (45 + CAPTION + GAP))

@@ -9,7 +9,7 @@ import zlib
 import pytest
 
 import seekwarc
-from seekwarc.storage.stopping import checkpoint, stoppable
+from seekwarc.stopping import checkpoint, stoppable
 from tests.support.foreign import warc_header
 from tests.support.writing import noise
 
