@@ -24,6 +24,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from importlib import import_module
 from typing import Any, BinaryIO, Final, TypeAlias
 
 from seekwarc import errors
@@ -279,13 +280,15 @@ def _answer(request: dict[str, Any], data: bytes, channel: Channel) -> dict[str,
             return parse_html(data, **request)._asdict()
         if kind == "pdf":
             return parse_pdf(data, max_text=request["max_text"])._asdict()
-        from seekwarc.inside.films_apart import serve_film
-
-        return serve_film(channel, request)
+        # By its name, since it imports this module; libav is loaded for films alone.
+        films: Any = import_module("seekwarc.inside.films_apart")
+        answer: dict[str, Any] = films.serve_film(channel, request)
     except FormatError as error:
         return {"error": type(error).__name__, "message": error.message}
     except MemoryError:
         return {"error": "LimitError", "message": f"the {kind.upper()} takes too much memory to parse"}
+    else:
+        return answer
 
 
 def limit(name: str, size: int | None) -> None:

@@ -5,7 +5,7 @@ for ranges of the film, which the first one reads and counts: archives, networks
 is made is sent in pieces as it is made. An error of a read stays in the first process, and is raised there
 when the other one says that it matters; see `FilmFile`.
 
-libav has a limit of memory, and of time: for opening, for each picture, and for each second of a clip.
+libav has a limit of memory, and of time: for opening, for each picture, and for each moment of a clip.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import IO, Any, Final, cast
 
 from seekwarc.closing import Closing
@@ -26,7 +27,7 @@ from seekwarc.inside.clips import Cut, copy_part
 from seekwarc.inside.exact_clips import encode_part
 from seekwarc.inside.film_file import FREE_BYTES, MAX_EXPECTED_STEP, ROUNDS, SeekableFile
 from seekwarc.inside.film_kinds import KINDS, FilmKind
-from seekwarc.inside.films import Film, media_library
+from seekwarc.inside.films import MAX_PIXELS, Film, media_library
 from seekwarc.inside.parsing import MAX_SECONDS
 from seekwarc.inside.pictures import MAX_DECODED, PIXELS, Picture, PictureFormat, Pictures, encoded, scaled
 from seekwarc.inside.sheets import contact_sheet
@@ -35,6 +36,10 @@ __all__ = ["MAX_FILM_MEMORY", "FilmApart", "Shot", "serve_film"]
 
 MAX_FILM_MEMORY: Final = 512 << 20
 """Bytes of memory that libav may take for a film."""
+MOMENT: Final = Fraction(1, 10)
+"""Seconds of a clip for each of which there is as much time as for opening a film: encoders may be slow."""
+PICTURES_ENCODED: Final = 128
+"""Pictures that encoders may hold of a film whose pictures are so large that this is more, such as 4K."""
 BYTES_FOR_ONE: Final = 4
 """Bytes that may be read for each one that libav may ask for: steps after a jump are larger than that."""
 STEP: Final = 1 << 20
@@ -260,8 +265,7 @@ class _Sent:
 def serve_film(channel: Channel, request: dict[str, Any]) -> dict[str, Any]:
     """Open a film, do what is asked of it, and close it; return the last answer."""
     try:
-        media_library()
-        _limit_memory()
+        _limit_memory(MAX_FILM_MEMORY)
         with Film(_Distant(channel, request["film_size"])) as film:
             if request["has_pictures"]:
                 Pictures(film)
@@ -294,13 +298,16 @@ class _Session:
 
         def extend(time: Fraction) -> None:
             nonlocal reached
-            if reached + 1 <= time <= stop:
+            if reached + MOMENT <= time <= stop:
                 reached = time
                 self._channel.extend()
 
         self._film.on_time = extend
         target = _Sent(self._channel)
         make = encode_part if request["exact"] else copy_part
+        if request["exact"] and (video := self._film.video) is not None:
+            area = min(video.codec_context.width * video.codec_context.height, MAX_PIXELS)
+            _limit_memory(max(MAX_FILM_MEMORY, PICTURES_ENCODED * area * 3 // 2))
         cut = make(self._film, start, stop, cast("IO[bytes]", target), _KINDS[request["name"]])
         target.flush()
         fields = {
@@ -363,7 +370,14 @@ def _answer_of(error: Exception) -> dict[str, Any]:
     return {"error": "FormatError", "message": f"cannot be read as a film: {type(error).__name__}: {error}"}
 
 
-def _limit_memory() -> None:
-    """Limit memory beyond what is loaded, on Linux, which alone says how much that is."""
-    with suppress(OSError), open("/proc/self/statm") as file:
-        limit("RLIMIT_DATA", int(file.read().split()[5]) * mmap.PAGESIZE + MAX_FILM_MEMORY)
+@cache
+def _loaded() -> int:
+    """Return how much memory this process has without a film: on Linux, which alone says it."""
+    media_library()
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[5]) * mmap.PAGESIZE
+
+
+def _limit_memory(size: int) -> None:
+    with suppress(OSError):
+        limit("RLIMIT_DATA", _loaded() + size)

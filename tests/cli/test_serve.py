@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
@@ -13,11 +14,14 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from urllib.parse import urlsplit
 
 import pytest
 
 from tests.cli.conftest import assert_well_behaved
+from tests.support.films import film_archive
 from tests.support.foreign import Foreign
+from tests.support.processes import children_of, wait_until, wait_until_gone
 
 
 def fetch(address: str) -> bytes:
@@ -318,3 +322,51 @@ def test_cookies_of_archived_pages_lock_neither_port(serve, crawl, tmp_path) -> 
         client.close()
         assert (answer.status, answer.headers["Clear-Site-Data"]) == (431, clears)
     assert stop(process) == (0, "")
+
+
+HANGING = """
+import os, sys
+from seekwarc.cli import main
+from seekwarc.inside import apart
+apart._START = '''
+import os, sys, time
+sys.path[:] = {path!r}
+from seekwarc.inside import apart, films
+films.kind_of = lambda _: [open(os.environ["BEGUN"], "w").close(), time.sleep(60)]
+apart.serve()
+'''
+sys.exit(main())
+"""
+"""Runs the command with films whose opening does not end; the file BEGUN says that one has begun."""
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("verb", ["serve", "clip"])
+def test_a_film_that_is_being_opened_does_not_delay_the_end(tmp_path, number, verb) -> None:
+    pytest.importorskip("av")
+    path, cut, begun = tmp_path / "film.warc.zst", tmp_path / "cut.mp4", tmp_path / "begun"
+    film_archive(path, "first.mp4", seconds=1)
+    words = {"serve": ["--port", "0"], "clip": ["0", "--from", "0", "--to", "1", "-o", cut]}[verb]
+    command = [sys.executable, "-c", HANGING, verb, path, *words]
+    environment = {**os.environ, "BEGUN": str(begun)}
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process,
+        contextlib.ExitStack() as opened,
+    ):
+        if verb == "serve":
+            address = re.search(r"http://\S+:\d+/", process.stdout.readline().decode())[0]
+            while not (rows := json.loads(fetch(address + "api/records?type=response"))["records"]):
+                pass
+            host, port = urlsplit(address)[1].split(":")
+            client = opened.enter_context(socket.create_connection((host, int(port))))
+            asked = f"/api/records/{rows[0]['id']}/pictures"
+            client.sendall(f"GET {asked} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+        wait_until(begun.exists)
+        (other,) = children_of(process.pid)
+        # Without a way to stop it, its limit of time would have to end it.
+        status, err = stop(process, number)
+        wait_until_gone(other)
+    assert status == (0 if verb == "serve" and number == signal.SIGINT else 128 + number)
+    assert err in ("", "seekwarc: stopped\n")
+    assert sorted(it.name for it in tmp_path.iterdir()) == ["begun", "film.warc.zst"]

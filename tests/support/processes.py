@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 PATIENT = 60.0
@@ -20,8 +21,17 @@ def is_running(pid: int) -> bool:
     return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
-def wait_until_gone(pid: int) -> None:
+def wait_until(is_so: Callable[[], bool]) -> None:
     deadline = time.monotonic() + PATIENT
-    while is_running(pid):
-        assert time.monotonic() < deadline, "it still runs"
+    while not is_so():
+        assert time.monotonic() < deadline, "it never happened"
         time.sleep(0.01)
+
+
+def wait_until_gone(pid: int) -> None:
+    wait_until(lambda: not is_running(pid))
+
+
+def children_of(pid: int) -> list[int]:
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return [int(it) for task in tasks for it in (task / "children").read_text().split()]
