@@ -52,11 +52,11 @@ class Shot:
 
     wanted: Fraction
     data: bytes
-    """Empty if no file was wanted."""
+    """Empty if no file was asked for."""
     time: Fraction = Fraction(0)
     keyframe: Fraction = Fraction(0)
     failure: SeekWarcError | None = None
-    """Why there is none."""
+    """Why it could not be made; None if it was."""
 
 
 class FilmApart(Closing):
@@ -259,7 +259,7 @@ class _Sent:
         self._begin = self._position
 
     def close(self) -> None:
-        """What was begun is no film."""
+        """Do nothing: the first process drops what is incomplete."""
 
 
 def serve_film(channel: Channel, request: dict[str, Any]) -> dict[str, Any]:
@@ -366,7 +366,7 @@ def _answer_of(error: Exception) -> dict[str, Any]:
         return {"error": type(error).__name__, "message": error.message}
     if isinstance(error, MemoryError):
         return {"error": "LimitError", "message": "takes too much memory as a film"}
-    # Of a film that is damaged, PyAV raises nearly all that Python has.
+    # PyAV raises nearly every exception of Python for a film that is damaged.
     return {"error": "FormatError", "message": f"cannot be read as a film: {type(error).__name__}: {error}"}
 
 
