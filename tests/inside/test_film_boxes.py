@@ -134,7 +134,8 @@ def test_many_small_fragments_are_no_fault() -> None:
 def test_an_element_that_is_larger_than_the_film_is_refused() -> None:
     film = bytearray(small_film("film.mkv"))
     check_elements(lambda start, count: film[start : start + count], len(film))
-    place = film.rindex(b"\x15\x49\xa9\x66") + 4
-    film[place + 1] = 0x7F
-    with pytest.raises(FormatError, match=r"element 1549A966 at offset \d+ of the film states \d+ bytes"):
+    # An element of nothing, whose size has 8 bytes.
+    place = film.index(b"\xec\x01\0\0")
+    film[place + 2] = 0x7F
+    with pytest.raises(FormatError, match=r"element EC at offset \d+ of the film states \d+ bytes"):
         check_elements(lambda start, count: film[start : start + count], len(film))
