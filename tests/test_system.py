@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -403,3 +404,17 @@ def test_cores_that_a_process_may_not_use_do_not_count(monkeypatch) -> None:
         assert default_threads() == 1
     finally:
         default_threads.cache_clear()
+
+
+def test_a_pipe_is_readable_when_it_has_bytes_or_has_ended(monkeypatch) -> None:
+    reader, writer = os.pipe()
+    with open(reader, "rb", buffering=0) as pipe:
+        with open(writer, "wb", buffering=0) as other:
+            if hasattr(select, "poll"):
+                assert not system.is_readable(pipe, 0)
+            other.write(b"x")
+            assert system.is_readable(pipe, 60)
+            assert pipe.read(1) == b"x"
+        assert system.is_readable(pipe, 60)
+        monkeypatch.delattr(select, "poll", raising=False)
+        assert system.is_readable(pipe, 0)
