@@ -451,14 +451,14 @@ def have_same(record: Record, older: Record) -> bool:
     elif other is not None and http.chunked != other.chunked:
         return False
     one, two = record.payload, older.payload
-    return one.problem is None and two.problem is None and have_same_bytes(one, two)
+    if one.problem is not None or two.problem is not None or not have_same_bytes(one, two):
+        return False
+    return not (_has_trailer(record) or _has_trailer(older))
 
 
 def have_same_bytes(one: Extent, two: Extent) -> bool:
     """Tell whether two payloads are equal byte by byte."""
     if one.size != two.size:
-        return False
-    if _has_trailer(record) or _has_trailer(older):
         return False
     return all(one.pread(start, STEP) == two.pread(start, STEP) for start in range(0, one.size, STEP))
 
