@@ -95,7 +95,9 @@ class BlockDigests:
         if self.transferred is not None:
             self.transferred.update(body)
         if self._chunked is None:
-            self._add_payload([body])
+            self.payload_size += len(body)
+            if self.payload is not None:
+                self.payload.update(body)
             return
         self._stored_size += len(body)
         if self.as_stored is not None:

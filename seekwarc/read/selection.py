@@ -165,8 +165,12 @@ def _microseconds(name: str, date: datetime | str | None) -> int | None:
 def http_media_type(record: Record) -> str | None:
     """Return the bare media type of a payload, in lower case: that of the HTTP head, or else the header's."""
     value = (record.http or record.header).get("Content-Type")
-    # What servers write after blanks is no part of it either.
-    return "".join(value.partition(";")[0].split()[:1]).lower() if value is not None else None
+    if value is None:
+        return None
+    text = value.partition(";")[0].strip().lower()
+    # Some servers write more after a blank. Text without a slash is not a type, and stays as it is.
+    first = text.split(maxsplit=1)[0] if text else text
+    return first if "/" in first else text
 
 
 def _any_matches(patterns: Iterable[str], text: str | None) -> bool:
