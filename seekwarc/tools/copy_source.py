@@ -179,6 +179,7 @@ class LooseRecord:
 
 def loose_records(file: ArchiveFile, reason: str) -> Iterator[LooseRecord]:
     """Yield all records of a file, to be compressed again."""
+    _silence(file)
     window, compression = file.begin()
     records = StreamedRecords(file, window, 0, compression)
     for record in records:
@@ -191,6 +192,12 @@ def _loose(file: ArchiveFile, records: StreamedRecords, record: Record, reason: 
         return records.trailer
 
     return LooseRecord(file.name, record.header, record.block.open, trailer, reason)
+
+
+def _silence(file: ArchiveFile) -> None:
+    """Issue no warnings of what the copy makes an error of."""
+    for kind in ("cut", "length"):
+        file.silence(kind)
 
 
 def check_record(record: StoredRecord | LooseRecord) -> None:
@@ -239,6 +246,7 @@ class StoredRecords:
     """
 
     def __init__(self, file: ArchiveFile) -> None:
+        _silence(file)
         self._file = file
         self._window = Window(file.source)
         dictionary = file.decoder.dictionary

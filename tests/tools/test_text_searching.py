@@ -154,7 +154,7 @@ def test_remote_archives_are_read_only_if_allowed(tmp_path) -> None:
     assert "--remote" in tools.search(path, "tea").hits[0].problem
     with pytest.MonkeyPatch.context() as patch:
         opened = []
-        patch.setattr(text_searching, "Reader", lambda name: opened.append(name) or 1 / 0)
+        patch.setattr(text_searching, "WholeReader", lambda name: opened.append(name) or 1 / 0)
         with pytest.raises(ZeroDivisionError):
             tools.search(path, "tea", remote=True)
         assert opened == ["http://127.0.0.1:9/a.warc.zst"]
