@@ -162,7 +162,7 @@ def test_a_damaged_record_does_not_stop_the_others(tmp_path, form) -> None:
 def test_pages_that_cannot_be_decoded_or_parsed_are_problems(tmp_path) -> None:
     bad = [
         answer(gzip.compress(html("x" * 5000))[:40] + b"\xff" * 99, "text/html", "Content-Encoding: gzip"),
-        answer(html("x"), "text/html", "Content-Encoding: rot13"),
+        answer(html("x"), "text/html", "Content-Encoding: compress"),
         answer(b"%PDF-1.7 nothing", "application/pdf"),
     ]
     path = crawl_of(tmp_path / "a.warc.zst", [bad[0], answer(html("fine")), *bad[1:]])
