@@ -81,9 +81,9 @@ class BlockDigests:
         self._evidence: Evidence | None = None
 
     @property
-    def trailer(self) -> bytes:
-        """What followed the last chunk."""
-        return self._chunked.rest if self._chunked is not None else b""
+    def has_trailer(self) -> bool:
+        """Whether something follows the last chunk, such as trailer fields: it is no part of the payload."""
+        return self._chunked is not None and bool(self._chunked.rest.strip())
 
     def add(self, data: Buffer) -> None:
         """Add the next bytes of the block."""
@@ -137,7 +137,7 @@ class BlockDigests:
             is_chunked = evidence.is_chunked(truncated=truncated)
         if is_chunked:
             return chunked.complete
-        self.payload, self.payload_size = self.as_stored, size
+        self.payload, self.payload_size, self._chunked = self.as_stored, size, None
         return not in_doubt
 
     def _add_payload(self, parts: list[memoryview]) -> None:

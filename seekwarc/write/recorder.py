@@ -136,7 +136,7 @@ class Recorder:
         if self._digest is None or (has_payload and head is not None and head.chunked):
             digests = self._digests(draft, block.http)
             digests.add(block.beginning)
-            return draft.end_block(block.source, self._digest, digests) and digests.payload_size > 0
+            return draft.end_block(block.source, self._digest, digests) and _is_repeatable(digests)
         # At once: this is on the way of each small record.
         hasher = HASHERS[self._digest]
         draft.add("WARC-Truncated", block.source.truncated)
@@ -217,7 +217,7 @@ class Recorder:
             is_one = len(spooled.segments) == 1
             digests.block = spooled.segments[0].block if is_one else None
             has_digest = draft.end_block(block.source, self._digest, digests)
-            revisit = self._revisit(draft, has_payload=has_digest and digests.payload_size > 0)
+            revisit = self._revisit(draft, has_payload=has_digest and _is_repeatable(digests))
             if revisit is not None:
                 return self._write_revisit(revisit, draft, block)
             if not is_one:
@@ -273,3 +273,8 @@ class Recorder:
             len(block.segments),
             lambda file, number: file.assembly.add_spooled(header(number), block, number),
         )
+
+
+def _is_repeatable(digests: BlockDigests) -> bool:
+    """Tell whether a revisit can replace a block: it has a payload, and no trailer fields, which would go."""
+    return digests.payload_size > 0 and not digests.has_trailer

@@ -193,6 +193,18 @@ def test_an_empty_payload_does_not_become_a_revisit() -> None:
     assert written(seeded(old), HTTP_HEAD).type == "response"
 
 
+@pytest.mark.parametrize("wrap", [bytes, Stream])
+@pytest.mark.parametrize("size", [1000, 300_000])
+@pytest.mark.parametrize("after", [b"\r\n", b"Expires: 0\r\n\r\n", b"\r\nmore"])
+def test_what_follows_the_last_chunk_is_not_left_out(wrap: Any, size: int, after: bytes) -> None:
+    """A revisit keeps the head only: what follows the payload, such as trailer fields, would be lost."""
+    body = noise(size)
+    block = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n" % (size, body)
+    known = seeded(record(block=HTTP_HEAD + body, WARC_Payload_Digest=labelled("sha1", body)))
+    assert written(known, wrap(block + b"\r\n")).type == "revisit"
+    assert (written(known, wrap(block + after)).type == "revisit") == (not after.strip())
+
+
 def test_the_first_of_several_files_wins() -> None:
     known = seeded(record(), record(WARC_Record_ID="<urn:x:2>"))
     assert len(known) == 1
