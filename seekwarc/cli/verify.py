@@ -1,9 +1,10 @@
 """Check files: their grammar, every checksum, every seek table, the rules of WARC, every digest.
 
 Damage (bytes that are lost, wrong or hidden) is printed as it is found, with its offset and what to do about
-it, and makes the exit status 1. Deviations break a rule of the standards but harm no reader: they are counted
-by kind, with the first of each, and leave the exit status 0 unless --strict is given. `-` is standard input,
-which is first stored in a temporary file. A folder means all WARC files in and below it.
+it, and makes the exit status 1. So does what a limit, such as --max-window, keeps from being read, which is
+no damage. Deviations break a rule of the standards but harm no reader: they are counted by kind, with the
+first of each, and leave the exit status 0 unless --strict is given. `-` is standard input, which is first
+stored in a temporary file. A folder means all WARC files in and below it.
 
 With --profile, each .warc.zst is also compared with the specification of seekable records: which class of
 writers it meets ("large", "every" or "none"), and each numbered requirement that it breaks, how often and
@@ -51,6 +52,11 @@ from seekwarc.write.files import unwritable
 __all__ = ["add_arguments", "run"]
 
 PROBLEM_FIELDS = ("code", "rule", "offset", "message", "remedy")
+_SEVERITIES = {
+    "damage": ProblemSeverity.DAMAGE,
+    "deviations": ProblemSeverity.DEVIATION,
+    "limits": ProblemSeverity.LIMIT,
+}
 MAX_OF_A_KIND = 10
 """Problems of one kind that are printed for a file, without --all."""
 
@@ -184,7 +190,7 @@ class _Verifying:
 
 
 def _print_problem(options: argparse.Namespace, found: tuple[Problem, int]) -> None:
-    """Print damage, and with --all deviations."""
+    """Print damage and limits, and with --all deviations."""
     problem, count = found
     if problem.severity is ProblemSeverity.DEVIATION and not options.all:
         return
@@ -204,10 +210,10 @@ def _print_problem(options: argparse.Namespace, found: tuple[Problem, int]) -> N
 def _fields(options: argparse.Namespace, checked: _Checked | None) -> dict[str, object]:
     result = checked.verification if checked is not None else None
     names = ("compression", "records", "digests", "tables", "stored_size", "lost")
-    data = {"kind": "file", **picked(result, *names, sound="is_sound"), "damage": None, "deviations": None}
-    if result is not None:
-        data["damage"] = [_kind_json(kind) for kind in result.of(ProblemSeverity.DAMAGE)]
-        data["deviations"] = [_kind_json(kind) for kind in result.of(ProblemSeverity.DEVIATION)]
+    data: dict[str, object] = {"kind": "file", **picked(result, *names, sound="is_sound")}
+    for name, severity in _SEVERITIES.items():
+        kinds = result.of(severity) if result is not None else None
+        data[name] = [_kind_json(kind) for kind in kinds] if kinds is not None else None
     if options.profile:
         profile = checked.profile if checked is not None else None
         data["profile"] = _profile_json(profile) if profile is not None else None
@@ -261,7 +267,7 @@ def _profile_lines(profile: Profile | None) -> Iterator[str]:
         numbers = ", ".join(broken.requirement.number for broken in profile.broken)
         yield f'class of writers: none; as "{profile.judged_by}" it breaks {numbers}'
     else:
-        yield "class of writers: none, since the file is damaged"
+        yield "class of writers: none, since part of the file could not be read"
     for broken in (*profile.broken, *profile.advice):
         requirement = broken.requirement
         word = "" if requirement.is_must else " (only a SHOULD)"
@@ -271,10 +277,12 @@ def _profile_lines(profile: Profile | None) -> Iterator[str]:
 
 
 def _summary(result: Verification, kinds: int) -> str:
-    found = "sound" if result.is_sound else "damaged"
+    found = "sound" if result.is_sound else "damaged" if result.damages else "not read to its end"
     if result.damages:
         codes = [f"{kind.count} {kind.first.code}" for kind in result.of(ProblemSeverity.DAMAGE)]
         found += f" ({', '.join(codes)})"
+    if count := result.codes["limit"]:
+        found += f", {counted(count, 'place')} above a limit"
     if result.deviations:
         found += f", {counted(result.deviations, 'deviation')} of {counted(kinds, 'kind')}"
     text = (

@@ -154,7 +154,7 @@ class FrameDecoder:
     def _window_error(self, header: FrameHeader) -> LimitError:
         return LimitError(
             f"the frame needs a window of {header.window_size} bytes, the limit is "
-            f"{self._max_window_size}; open with max_window_size={header.window_size} to allow it"
+            f"{self._max_window_size}; raise max_window_size (--max-window) to allow it"
         )
 
     def _dictionary_helps(self, header: FrameHeader) -> bool:

@@ -217,7 +217,7 @@ def read_dictionary(
         if max_window_size is not None and (found.window_size or 0) > max_window_size:
             raise LimitError(
                 f"the dictionary's frame needs a window of {found.window_size} bytes, the limit is "
-                f"{max_window_size}"
+                f"{max_window_size}; raise max_window_size (--max-window) to allow it"
             )
         found.dictionary.check()
     except FormatError as error:

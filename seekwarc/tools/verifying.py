@@ -75,7 +75,9 @@ DEVIATIONS: Final = {
     "digest-unknown": "the digest was not checked",
 }
 """Advice for each kind of deviation: a rule of a standard is broken, but every record can be read."""
-REMEDIES: Final = DAMAGE | DEVIATIONS
+LIMITS: Final = {"limit": "what it holds was not checked: verify again with a higher limit"}
+"""Advice for what a limit of the reader kept from being read."""
+REMEDIES: Final = DAMAGE | DEVIATIONS | LIMITS
 """Advice for each kind of problem."""
 MAX_WAITING: Final = 10_000
 """Maximum problems of one record that are described; further ones are only counted."""
@@ -93,6 +95,8 @@ class ProblemSeverity(StrEnum):
     """Bytes are lost or wrong, or some reader does not find them."""
     DEVIATION = "deviation"
     """A rule is broken, but every record can be read as it was written."""
+    LIMIT = "limit"
+    """Nothing is known to be wrong: a limit, which the caller may raise, kept bytes from being read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +124,9 @@ class Problem:
 
     @property
     def severity(self) -> ProblemSeverity:
-        """Whether it is damage or a deviation."""
-        return ProblemSeverity.DAMAGE if self.code in DAMAGE else ProblemSeverity.DEVIATION
+        """What it means for a reader of the file."""
+        is_broken = ProblemSeverity.DAMAGE if self.code in DAMAGE else ProblemSeverity.DEVIATION
+        return ProblemSeverity.LIMIT if self.code in LIMITS else is_broken
 
     @property
     def remedy(self) -> str:
@@ -182,7 +187,7 @@ class Verification:
         return counts
 
     def of(self, severity: ProblemSeverity) -> list[ProblemKind]:
-        """Return the kinds of damage, or of deviations, the most frequent first."""
+        """Return the kinds of problems of a severity, the most frequent first."""
         found = [kind for kind in self.kinds.values() if kind.first.severity == severity]
         return sorted(found, key=lambda kind: -kind.count)
 
@@ -198,8 +203,8 @@ class Verification:
 
     @property
     def is_sound(self) -> bool:
-        """Whether there is no damage."""
-        return not self.damages
+        """Whether everything was read, and there is no damage."""
+        return not self.damages and not self.codes["limit"]
 
 
 def verify(
@@ -321,10 +326,10 @@ class Verifier:
             compression = result.compression = file.detect(file.window(), 0)
             dictionary = file.decoder.dictionary if compression == "zst" else None
         except FormatError as error:
-            if result.compression == "zst":
-                self._note("dictionary", error.offset or 0, error.message, _broken_by(error))
-            else:
-                self._note("empty", error.offset or 0, error.message)
+            is_limit = isinstance(error, LimitError)
+            code = "limit" if is_limit else "dictionary" if result.compression == "zst" else "empty"
+            broken = "W27" if isinstance(error, TruncatedError) else "W30"
+            self._note(code, error.offset or 0, error.message, broken if code == "dictionary" else "")
             yield
             return
 
@@ -352,7 +357,7 @@ class Verifier:
         result.digests += tally.digests
         if self.audit is not None:
             self._check_last_table(self.audit)
-        if not result.records:
+        if not result.records and not result.codes["limit"]:
             self._note("empty", 0, "no record could be read")
         yield
 
@@ -449,14 +454,16 @@ class Verifier:
                     self._note("table-record", record.offset, text, record=record)
 
     def _add_damage(self, damage: Damage) -> None:
-        self.result.lost += damage.size
+        error, is_limit = damage.error, isinstance(damage.error, LimitError)
+        self.result.lost += 0 if is_limit else damage.size
         if self._listener is not None:
             self._listener.on_damage(damage)
         uri = damage.header.uri("WARC-Target-URI") if damage.header is not None else None
         of = f" ({uri})" if uri else ""
-        where = f"{counted(damage.size, 'byte')} up to {damage.end} cannot be read{of}"
-        place = damage.error.offset if damage.error.offset is not None else damage.offset
-        self._note("damage", damage.offset, f"{where}: {damage.error.message} (at {place})")
+        verb, code = ("were not read", "limit") if is_limit else ("cannot be read", "damage")
+        place = error.offset if error.offset is not None else damage.offset
+        text = f"{counted(damage.size, 'byte')} up to {damage.end} {verb}{of}: {error.message} (at {place})"
+        self._note(code, damage.offset, text)
 
     def _check_last_table(self, audit: FrameAudit) -> None:
         self.result.tables += sum(map(len, audit.tables.values()))
@@ -491,10 +498,3 @@ class _VerifyPart:
         frames, tables = (audit.frames, audit.unknown) if audit is not None else (AuditedFrames.none(), [])
         found = _VerifiedPart(part.stop, verifier.result, problems, frames, tables)
         return found if verifier.result.is_sound else None
-
-
-def _broken_by(error: FormatError) -> str:
-    """Return the requirement that a file breaks whose dictionary cannot be loaded."""
-    if isinstance(error, LimitError):
-        return ""  # The limit is the reader's own.
-    return "W27" if isinstance(error, TruncatedError) else "W30"

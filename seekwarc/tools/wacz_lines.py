@@ -274,7 +274,7 @@ class _Comparison:
         return None
 
     def on_problem(self, problem: Problem) -> None:
-        if problem.severity is ProblemSeverity.DAMAGE:
+        if problem.severity is not ProblemSeverity.DEVIATION:
             self._findings.add("W22", self._name, f"{problem.message} (at {problem.offset})")
         elif problem.code == "digest-unknown":
             self._findings.add("W25", self._name, f"{problem.message} (at {problem.offset})")

@@ -170,6 +170,7 @@ def test_json_tells_damage_from_deviations(command, crawl, many_damages, many_pr
         "lost": 0,
         "damage": [],
         "deviations": [],
+        "limits": [],
     }
     assert len(damages) == MANY, "all of it, without being asked"
     first = damages[0]
@@ -248,10 +249,16 @@ def test_limits_can_be_given(command, tmp_path) -> None:
     path = tmp_path / "a.warc.zst"
     path.write_bytes(Foreign().record(text(3 << 20), window_log=21).bytes())
     command("verify", path)
-    assert "damage" in command("verify", path, "--max-window", "1M", status=1).out
+    answer = command("verify", path, "--max-window", "1M", status=1)
+    assert "1 place above a limit" in answer.out
+    assert "--max-window" in answer.out
+    assert "damage" not in answer.out
+    summary = command("verify", "--json", path, "--max-window", "1M", status=1).json_lines[-1]
+    assert (summary["sound"], summary["damage"], summary["lost"]) == (False, [], 0)
+    assert [(kind["code"], kind["count"]) for kind in summary["limits"]] == [("limit", 1)]
     path.write_bytes(Foreign().dictionary(compressed=False).record(b"x").bytes())
     command("verify", path)
-    assert "dictionary" in command("verify", path, "--max-dictionary", "1K", status=1).out
+    assert "--max-dictionary" in command("verify", path, "--max-dictionary", "1K", status=1).out
 
 
 # What cannot be checked.

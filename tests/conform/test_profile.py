@@ -245,7 +245,7 @@ def test_a_dictionary_that_cannot_be_loaded_for_another_reason_does_not_break_w3
     data = Foreign().dictionary(compressed=False).record(b"a").bytes()
     assert broken(profile_of(data[:1000])) == {"W27"}
     [problem], profile = checked(data, max_dictionary_size=1000)
-    assert (problem.code, problem.requirement) == ("dictionary", "")
+    assert (problem.code, problem.requirement) == ("limit", "")
     assert profile is not None
     assert (profile.broken, profile.mode) == ((), None)
 

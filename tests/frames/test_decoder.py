@@ -106,7 +106,7 @@ def test_a_window_beyond_the_limit_is_refused_with_the_way_out(window_log: int) 
     frame = zstd_frame(CONTENT, content_size=False, window_log=window_log)
     header = parse_frame_header(frame)
     limited = decoder(max_window_size=8 << 20)
-    way_out = f"max_window_size={1 << window_log}"
+    way_out = rf"window of {1 << window_log} bytes.* raise max_window_size \(--max-window\)"
     with pytest.raises(LimitError, match=way_out):
         limited.incremental(header)
     with pytest.raises(LimitError, match=way_out):

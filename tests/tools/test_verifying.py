@@ -20,6 +20,7 @@ from seekwarc.storage.local import BytesSource
 from seekwarc.tools.verifying import (
     DAMAGE,
     DEVIATIONS,
+    LIMITS,
     MAX_WAITING,
     REMEDIES,
     Problem,
@@ -215,7 +216,7 @@ CASES: dict[str, tuple[str, Callable[[], bytes]]] = {
     "dictionary damaged, compressed": ("dictionary", lambda: damaged_dictionary(compressed=True)),
     "dictionary and other bytes": ("dictionary", lambda: two_dictionaries().bytes()),
     "dictionary cut": ("dictionary", lambda: Foreign().dictionary(compressed=True).bytes()[:-9]),
-    "dictionary too large": ("dictionary", lambda: skippable(DICTIONARY_FRAME, bytes(9 << 20))),
+    "dictionary too large": ("limit", lambda: skippable(DICTIONARY_FRAME, bytes(9 << 20))),
     "no Frame_Content_Size": ("frame-size", lambda: Foreign().record(BLOCK, content_size=False).bytes()),
     "no Content_Checksum": ("frame-checksum", lambda: Foreign().record(BLOCK, checksum=False).bytes()),
     "no Dictionary_ID": (
@@ -302,9 +303,9 @@ def test_every_kind_of_problem_is_tested() -> None:
     assert {code for code, _ in CASES.values()} == set(REMEDIES)
 
 
-def test_every_kind_is_damage_or_deviation() -> None:
-    assert DAMAGE.keys() & DEVIATIONS.keys() == set()
-    assert DAMAGE | DEVIATIONS == REMEDIES
+def test_every_kind_has_one_severity() -> None:
+    assert len(DAMAGE) + len(DEVIATIONS) + len(LIMITS) == len(REMEDIES)
+    assert DAMAGE | DEVIATIONS | LIMITS == REMEDIES
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -313,17 +314,16 @@ def test_exactly_the_one_problem_is_found(name) -> None:
     code, make = CASES[name]
     found, result = examined(make())
     assert {problem.code for problem in found} == {code}
-    assert {problem.severity for problem in found} == {
-        ProblemSeverity.DAMAGE if code in DAMAGE else ProblemSeverity.DEVIATION
-    }
+    severity = "damage" if code in DAMAGE else "limit" if code in LIMITS else "deviation"
+    assert {problem.severity for problem in found} == {ProblemSeverity(severity)}
     assert {problem.remedy for problem in found} == {REMEDIES[code]}
     assert result.codes == {code: len(found)}
     assert result.damages == (len(found) if code in DAMAGE else 0)
-    assert result.deviations == (0 if code in DAMAGE else len(found))
+    assert result.deviations == (len(found) if code in DEVIATIONS else 0)
     assert result.is_sound is (code in DEVIATIONS)
 
 
-OF_THE_WHOLE_FILE = {"empty", "dictionary", "frame-dictionary", "first-frame", "table-end"}
+OF_THE_WHOLE_FILE = {"empty", "dictionary", "limit", "frame-dictionary", "first-frame", "table-end"}
 
 
 @pytest.mark.parametrize(
@@ -544,10 +544,29 @@ def test_a_table_that_agrees_but_a_frame_that_does_not_is_damage() -> None:
 def test_limits_are_obeyed() -> None:
     data = Foreign().record(LARGE * 30, window_log=21).bytes()
     assert codes(data) == set()
-    found, _ = examined(data, max_window_size=1 << 20)
-    assert {problem.code for problem in found} == {"damage", "empty"}
-    found, _ = examined(Foreign().dictionary(compressed=True).record(b"x").bytes(), max_dictionary_size=99)
-    assert {problem.code for problem in found} == {"dictionary"}
+    found, result = examined(data, max_window_size=1 << 20)
+    assert [problem.severity for problem in found if problem.code == "limit"] == ["limit"]
+    assert (result.damages, result.lost, result.is_sound) == (0, 0, False)
+    data = Foreign().dictionary(compressed=True).record(b"x").bytes()
+    found, result = examined(data, max_dictionary_size=99)
+    assert {problem.code for problem in found} == {"limit"}
+    assert (result.damages, result.is_sound) == (0, False)
+
+
+@pytest.mark.parametrize("is_stated", [False, True], ids=["a window of 2 GiB", "a window above 1 TiB"])
+def test_a_window_above_the_limit_is_no_damage(is_stated: bool) -> None:
+    content = warc_header(5) + b"hello" + CRLF2
+    window = 0xFF if is_stated else 21 << 3
+    raw = b"\x28\xb5\x2f\xfd\0" + bytes([window]) + (len(content) << 3 | 1).to_bytes(3, "little") + content
+    data = Foreign().record(b"one").bytes() + raw + Foreign().record(b"three").bytes()
+    found, result = examined(data)
+    limits = [problem for problem in found if problem.severity is ProblemSeverity.LIMIT]
+    assert [problem.code for problem in limits] == ["limit"]
+    assert "--max-window" in limits[0].message
+    assert (result.records, result.damages, result.lost, result.is_sound) == (2, 0, 0, False)
+    if not is_stated:
+        found, result = examined(data, max_window_size=2 << 30)
+        assert (result.records, result.is_sound) == (3, True)
 
 
 # Sound files.
