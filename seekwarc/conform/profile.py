@@ -351,7 +351,7 @@ class ProfileCheck(VerifyListener):
         self._check_waiting(math.inf)
         if self._frames is not None:
             self._frames.check_end(result.stored_size)
-        is_damaged = any(result.codes[code] for code in ("damage", "dictionary", "empty"))
+        is_damaged = any(result.codes[code] for code in ("damage", "dictionary", "empty", "limit"))
         self.profile = self._account.profile(is_damaged=is_damaged)
 
     def _check_waiting(self, end: float) -> None:
