@@ -233,6 +233,19 @@ def test_only_frames_know_the_codec(part: str) -> None:
     assert not {name: found[name] for name in CODECS & found.keys()}
 
 
+@pytest.mark.parametrize("part", ["tools", "inside", "scale", "serve", "collection", "conform"])
+def test_what_works_on_whole_archives_limits_what_it_decodes(part: str) -> None:
+    """A small payload may hold any number of bytes: `open_decoded` has a limit, `open` has none."""
+    assert not [
+        (module, node.lineno)
+        for module, path in PARTS[part].items()
+        for node in nodes_of(path)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith((".open", ".read", ".pread"))
+        for it in node.keywords
+        if it.arg == "decoded"
+    ]
+
+
 def test_the_format_floor_is_pure() -> None:
     impure = {"io", "os", "threading", "concurrent", "socket", "pathlib", "tempfile", "subprocess"}
     found = packages_of(PARTS["format"])
