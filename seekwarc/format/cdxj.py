@@ -51,6 +51,8 @@ _HEAD = re.compile(rb"[^ \n]*+ [^ \t\r\n]*+")
 _KEY = re.compile(r"[\x21-\x7e]+")
 _TIMESTAMP = re.compile(r"[0-9]{4,17}")
 _USUAL_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?Z")
+_HOST_AND_PORT = re.compile(r"(?:localhost|[^\s/?#@:\[\]]*\.[^\s/?#@:\[\]]*|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}")
+"""The target of CONNECT. With a dot in the host, for `tel:1234` is a URI."""
 _NO_MARKS: Final = str.maketrans("", "", "-T:")
 
 
@@ -111,7 +113,7 @@ class CdxjLine:
     def is_capture(self) -> bool:
         """Whether the record is a capture of the URI; true where the line has no `warc-type`."""
         kind = self.fields.get(TYPE_FIELD)
-        return kind is None or is_capture(kind, self.mime)
+        return kind is None or is_capture(kind, self.mime, self.uri)
 
     @property
     def is_revisit(self) -> bool:
@@ -181,12 +183,15 @@ class CdxjLine:
         return whole_number(self.fields.get(name, ""))
 
 
-def is_capture(kind: str | None, media_type: str | None) -> bool:
+def is_capture(kind: str | None, media_type: str | None, uri: str | None) -> bool:
     """Return whether a record of a WARC-Type and media type is a capture, which may be shown for its URI.
 
     Others only describe a capture, as do resources of application/warc-fields, which are notes of crawlers.
+    So do answers to CONNECT, whose target is a host and a port (RFC 9110, 9.3.6).
     """
-    return kind in ("response", "revisit") or (kind == "resource" and media_type != FIELDS_TYPE)
+    if kind in ("response", "revisit"):
+        return uri is None or _HOST_AND_PORT.fullmatch(uri) is None
+    return kind == "resource" and media_type != FIELDS_TYPE
 
 
 def parse_line(data: bytes) -> tuple[str, str, dict[str, str]]:

@@ -83,7 +83,8 @@ class Lines:
     """The lines of a file, in file order.
 
     Resources of the type application/warc-fields get none, since they are notes of crawlers. Neither do
-    metadata, which most crawlers give the URI and date of their page: replay would show them for it.
+    metadata, which most crawlers give the URI and date of their page: replay would show them for it. Nor do
+    answers to CONNECT.
     """
 
     def __init__(
@@ -134,7 +135,7 @@ class Lines:
                 request = sent_by(record)
             # Only of a resource the type of the block decides.
             media_type = _media_type(record.content_type) if kind == "resource" else None
-            if uri is not None and (wanted.all_records or is_capture(kind, media_type)):
+            if uri is not None and (wanted.all_records or is_capture(kind, media_type, uri)):
                 known = _fields(record, uri, kind, wanted)
                 if wanted.details:
                     known |= _details(record)
@@ -212,7 +213,7 @@ def _fields(record: Record, uri: str, kind: str | None, wanted: LineOptions) -> 
         mime = _media_type(head.get("Content-Type") if head is not None else None)
     elif kind != "revisit":
         mime = _media_type(record.content_type)
-    if not is_capture(kind, mime):
+    if not is_capture(kind, mime, uri):
         fields[TYPE_FIELD] = kind or ""
     if mime is not None:
         fields["mime"] = mime

@@ -304,7 +304,7 @@ class _Comparison:
             not self._lengths
             and uri is not None
             and self._places.count
-            and is_capture(record.type, media_type)
+            and is_capture(record.type, media_type, record.target_uri)
         ):
             text = "shares its gzip member, so no line can lead to it" if record.skip else "has no line"
             self._findings.add(

@@ -120,6 +120,29 @@ def test_only_captures_get_a_line() -> None:
     assert [it.is_capture for it in found] == [False] * 7 + [True] * 2
 
 
+@pytest.mark.parametrize(
+    ("uri", "is_tunnel"),
+    [
+        ("example.org:443", True),
+        ("192.0.2.7:8443", True),
+        ("[2001:db8::7]:443", True),
+        ("localhost:8080", True),
+        ("https://example.org:443", False),
+        ("example.org:443/", False),
+        ("tel:1234", False),
+        ("dns:example.org", False),
+        ("urn:isbn:1", False),
+    ],
+)
+def test_answers_to_connect_get_no_line(uri: str, is_tunnel: bool) -> None:
+    made = Foreign()
+    for kind in ("response", "revisit", "resource"):
+        put(made, kind, b"HTTP/1.1 200 OK\r\n\r\n", uri=uri)
+    assert len(lines_in(made.bytes())) == (1 if is_tunnel else 3)
+    found = lines_in(made.bytes(), all_records=True)
+    assert [it.is_capture for it in found] == [not is_tunnel, not is_tunnel, True]
+
+
 @pytest.mark.parametrize("parquet", [False, True])
 def test_of_a_uri_and_second_captures_come_before_notes(parquet: bool, tmp_path: Path) -> None:
     files = {"a.warc.zst": tmp_path / "a.warc.zst"}
