@@ -73,6 +73,8 @@ class BlockDigests:
         self._chunked = ChunkedBody() if http is not None and http.chunked else None
         self.as_stored = payload.copy() if payload is not None and self._chunked is not None else None
         """Computes the digest of a chunked body as it is stored; None once it is not needed."""
+        self.other: Hasher | None = None
+        """The digest of the other reading of a chunked body, after `finish`; None if it has one reading."""
         self._stated = stated
         self._stored_size = 0
         self._beginning = bytearray()
@@ -136,7 +138,9 @@ class BlockDigests:
         if is_chunked is None:
             is_chunked = evidence.is_chunked(truncated=truncated)
         if is_chunked:
+            self.other = self.as_stored
             return chunked.complete
+        self.other = self.payload if evidence is not Evidence.NONE else None
         self.payload, self.payload_size, self._chunked = self.as_stored, size, None
         return not in_doubt
 
@@ -162,7 +166,8 @@ class DigestVerdict(StrEnum):
     TRANSFERRED = "transferred"
     """Valid for the body as it was transferred: not what the standard says, but what some tools write.
 
-    That is the payload with its chunk sizes; of a block, what follows the HTTP head.
+    That is the payload with its chunk sizes; of a block, what follows the HTTP head. A large body that may or
+    may not be chunked is given as it is stored: then this is the digest of its chunks.
     """
     TRUNCATED = "truncated"
     """Not valid for the payload that is there, which the record says was cut off."""
@@ -221,7 +226,7 @@ def check_digests(record: DefinedFields, head: HttpHead | None, content: Extent)
     if block is not None:
         found.append(block.check(digests.block, digests.transferred or digests.as_stored or digests.payload))
     if payload is not None:
-        found.append(payload.check(digests.payload, digests.as_stored, record))
+        found.append(payload.check(digests.payload, digests.other, record))
     if elsewhere is not None:
         found.append(DigestCheck(elsewhere.field, elsewhere.text, DigestVerdict.ELSEWHERE))
     return tuple(found)
@@ -237,7 +242,7 @@ def check_payload_digest(
     digests = BlockDigests(head, payload=stated.hasher(), stated=stated.raw)
     if digests.payload is not None:
         _feed(content, digests, truncated=original.truncated is not None)
-    return stated.check(digests.payload, digests.as_stored, original)
+    return stated.check(digests.payload, digests.other, original)
 
 
 def right_digests(content: bytes) -> int:

@@ -424,7 +424,7 @@ class Verifier:
                     self._note("digest", record.offset, f"{what} is not that of the bytes", record=record)
                 case DigestVerdict.TRANSFERRED:
                     part = "payload" if check.field == "WARC-Payload-Digest" else "block"
-                    text = f"{what} is that of the body as it was transferred, not of the {part}"
+                    text = f"{what} is that of the body as transferred, or of its chunks, not of the {part}"
                     self._note("digest-transferred", record.offset, text, record=record)
                 case DigestVerdict.UNKNOWN:
                     text = f"{what} is of an algorithm that cannot be computed here"

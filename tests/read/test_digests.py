@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import seekwarc
 from seekwarc.errors import FormatError
+from seekwarc.format.chunked import ChunkedBody
 from seekwarc.format.http import HttpHead, parse_http_head
 from seekwarc.format.warc import parse_record_header
 from seekwarc.read.digests import (
@@ -85,6 +86,22 @@ def verdicts(block: bytes, *fields: tuple[str, str], **options: str) -> list[Dig
     assert [check.field for check in checks] == [name for name in (BLOCK, PAYLOAD) if name in stated]
     assert [check.stated for check in checks] == [stated[check.field] for check in checks]
     return [check.verdict for check in checks]
+
+
+@pytest.mark.parametrize("size", [1000, 2 << 20])
+@pytest.mark.parametrize("line", [b"2024\r\n", b"%x\n", b"fffffff\r\n"], ids=["wrong", "LF", "longer"])
+def test_a_digest_of_either_reading_of_a_doubtful_body_is_good(line: bytes, size: int) -> None:
+    data = text(size)
+    line = line % size if b"%" in line else line
+    body = line + data
+    chunks = b"".join(ChunkedBody().feed(body))
+    assert V.INVALID not in verdicts(CHUNKED + body, (PAYLOAD, sha1(body)))
+    assert V.INVALID not in verdicts(CHUNKED + body, (PAYLOAD, sha1(chunks)))
+    assert verdicts(CHUNKED + body, (PAYLOAD, sha1(body + b"!"))) == [V.INVALID]
+
+
+def test_a_body_that_begins_with_no_chunk_has_one_reading() -> None:
+    assert verdicts(CHUNKED + b"no chunk", (PAYLOAD, sha1(b""))) == [V.INVALID]
 
 
 # Every algorithm, in every spelling.
