@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -18,6 +18,7 @@ from seekwarc.format.chunked import MAX_TRAILER, MAX_WEIGHED, ChunkedBody, Evide
 from seekwarc.format.digest import Digest, Hasher, usual_sha1
 from seekwarc.format.header_fields import MAX_DIGITS, find_header_end
 from seekwarc.format.http import TYPES_WITHOUT_HTTP, HttpHead, is_http_block, parse_http_head
+from seekwarc.format.profiles import is_identical_payload
 from seekwarc.format.rules import known_shapes
 from seekwarc.format.warc import RECORD_END
 from seekwarc.format.warc_fields import DefinedFields
@@ -172,7 +173,10 @@ class DigestVerdict(StrEnum):
     TRUNCATED = "truncated"
     """Not valid for the payload that is there, which the record says was cut off."""
     ELSEWHERE = "elsewhere"
-    """The payload is not in this record, but in that which a revisit refers to, or in several segments."""
+    """The payload is not in this record, but in that which a revisit refers to, or in several segments.
+
+    Nor is the block that a revisit without one states the digest of.
+    """
     UNKNOWN = "unknown"
     """An algorithm that cannot be computed here, or no digest at all."""
 
@@ -224,7 +228,13 @@ def check_digests(record: DefinedFields, head: HttpHead | None, content: Extent)
         _feed(content, digests, truncated=record.truncated is not None)
     found = []
     if block is not None:
-        found.append(block.check(digests.block, digests.transferred or digests.as_stored or digests.payload))
+        check = block.check(digests.block, digests.transferred or digests.as_stored or digests.payload)
+        # Wpull gives revisits of FTP, which have no block, the digest of the original's.
+        is_bare = is_revisit and not content.size and is_identical_payload(record.profile)
+        is_of_original = elsewhere is None or elsewhere.raw == block.raw
+        if is_bare and is_of_original and block.raw is not None and not check.verdict.is_good:
+            check = replace(check, verdict=DigestVerdict.ELSEWHERE)
+        found.append(check)
     if payload is not None:
         found.append(payload.check(digests.payload, digests.other, record))
     if elsewhere is not None:

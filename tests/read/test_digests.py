@@ -100,6 +100,30 @@ def test_a_digest_of_either_reading_of_a_doubtful_body_is_good(line: bytes, size
     assert verdicts(CHUNKED + body, (PAYLOAD, sha1(body + b"!"))) == [V.INVALID]
 
 
+IDENTICAL = ("WARC-Profile", "http://netpreserve.org/warc/1.0/revisit/identical-payload-digest")
+NOT_MODIFIED = ("WARC-Profile", "http://netpreserve.org/warc/1.0/revisit/server-not-modified")
+
+
+@pytest.mark.parametrize(
+    ("kind", "block", "fields", "expected"),
+    [
+        ("revisit", b"", [IDENTICAL], [V.ELSEWHERE]),
+        ("revisit", b"", [IDENTICAL, (PAYLOAD, sha1(b"original"))], [V.ELSEWHERE, V.ELSEWHERE]),
+        ("revisit", b"", [IDENTICAL, (PAYLOAD, sha1(b"another"))], [V.INVALID, V.ELSEWHERE]),
+        ("revisit", b"x", [IDENTICAL], [V.INVALID]),
+        ("revisit", b"", [NOT_MODIFIED], [V.INVALID]),
+        ("resource", b"", [IDENTICAL], [V.INVALID]),
+    ],
+)
+def test_a_revisit_without_a_block_may_state_the_digest_of_the_original(
+    kind: str, block: bytes, fields: list[tuple[str, str]], expected: list[DigestVerdict]
+) -> None:
+    stated = [(BLOCK, sha1(b"original")), *fields]
+    assert verdicts(block, *stated, kind=kind, content_type="application/octet-stream") == expected
+    if block == b"":
+        assert verdicts(b"", (BLOCK, sha1(b"")), IDENTICAL, kind=kind) == [V.VALID]
+
+
 def test_a_body_that_begins_with_no_chunk_has_one_reading() -> None:
     assert verdicts(CHUNKED + b"no chunk", (PAYLOAD, sha1(b""))) == [V.INVALID]
 
