@@ -277,7 +277,7 @@ def _profile_lines(profile: Profile | None) -> Iterator[str]:
 
 
 def _summary(result: Verification, kinds: int) -> str:
-    found = "sound" if result.is_sound else "damaged" if result.damages else "not read to its end"
+    found = "sound" if result.is_sound else "damaged" if result.damages else "not read in full"
     if result.damages:
         codes = [f"{kind.count} {kind.first.code}" for kind in result.of(ProblemSeverity.DAMAGE)]
         found += f" ({', '.join(codes)})"
