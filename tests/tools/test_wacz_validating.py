@@ -477,3 +477,13 @@ def test_much_work_of_a_small_file_is_refused(tmp_path: Path, name: str) -> None
     report = tools.validate_wacz(path)
     assert not report.is_valid
     assert "is compressed more than 200 to 1" in " ".join(map(str, report.findings))
+
+
+def test_a_digest_that_only_the_index_states_is_compared(tmp_path: Path) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with seekwarc.open(tmp_path / "a.warc.gz", "w", digest=None) as out:
+        out.write_response(
+            "http://example.org/", head + b"5\r\nhello\r\n0\r\n\r\n", date="2026-11-21T12:00:00Z"
+        )
+    tools.create_wacz(tmp_path / "a.warc.gz", tmp_path / "a.wacz")
+    assert tools.validate_wacz(tmp_path / "a.wacz").is_valid
