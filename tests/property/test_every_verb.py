@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from seekwarc.cli import VERBS as KNOWN
-from tests.support.verbs import VERBS, try_verb
+from tests.serve.asgi import Client
+from tests.support.verbs import VERBS, ask_some, try_verb
 
 pytestmark = pytest.mark.needs(
     "module:av", "module:pyarrow", "module:resiliparse", "module:starlette", "module:uvicorn"
 )
 
 
+@pytest.fixture(scope="module")
+def portal() -> Iterator[BlockingPortal]:
+    with start_blocking_portal() as made:
+        yield made
+
+
 @pytest.fixture(autouse=True)
-def servers_end_at_once(monkeypatch) -> Iterator[None]:
+def servers_are_asked_and_end(monkeypatch, portal: BlockingPortal) -> Iterator[None]:
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    monkeypatch.setattr("seekwarc.serve.server.Server.run", lambda _: None)
+    run = lambda server: ask_some(Client(server.config.app, portal))  # noqa: E731
+    monkeypatch.setattr("seekwarc.serve.server.Server.run", run)
     yield
     for number, handler in handlers.items():
         signal.signal(number, handler)
@@ -31,7 +41,7 @@ def test_each_verb_that_there_is_is_tried() -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_no_input_gives_a_traceback_or_leaves_half_a_file(verb: str, tmp_path: Path) -> None:
-    tried(verb, range(2), tmp_path)
+    tried(verb, range(2), tmp_path, quick=True)
 
 
 @pytest.mark.slow
@@ -40,8 +50,9 @@ def test_no_input_of_thousands_does(verb: str, tmp_path: Path) -> None:
     tried(verb, range(2, 2002), tmp_path)
 
 
-def tried(verb: str, seeds: range, folder: Path) -> None:
+def tried(verb: str, seeds: range, folder: Path, *, quick: bool = False) -> None:
     for seed in seeds:
         here = folder / str(seed)
         here.mkdir()
-        try_verb(verb, seed, here)
+        try_verb(verb, seed, here, quick=quick)
+        shutil.rmtree(here)

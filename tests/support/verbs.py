@@ -8,20 +8,23 @@ from __future__ import annotations
 import contextlib
 import gzip
 import io
-import json
 import random
 import re
 import shlex
+import sys
 import warnings
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import seekwarc
 from seekwarc import tools
 from seekwarc.cli import main
+from seekwarc.cli.printing import printable
 from tests.support.arc import arc_record, first_record
 from tests.support.cdx import wacz_cluster
+from tests.support.conformance import READER, make_samples
 from tests.support.films import small_film
 from tests.support.foreign import some_dictionary
 from tests.support.partial import PartsWriter
@@ -30,11 +33,13 @@ from tests.support.writing import noise, response
 URI = "http://example.org/page"
 ARCHIVES = ("a.warc", "a.warc.gz", "a.warc.zst", "d.warc.zst", "a.arc", "a.arc.gz", "a.wacz", "a.warc.open")
 INDEXES = ("a.cdxj", "index.idx", "index.cdx.gz", "a.parquet")
+PICKY = ("index.idx", "index.cdx.gz", "manifest.json", "sound.warc.zst", "demo.warc.zst")
+"""Files that are found by their names, in the folder that others of their kind are in."""
+SAMPLES = ("manifest.json", "sound.warc.zst", "cut.warc.zst", "empty.warc.zst", "reader.py")
 NAMES = ("", "é ", "\udcff", "new\nline", "%2F#?", "[x]*")
 """What the name of a file that is not in a folder of others begins with."""
 NUMBERS = (b"\0" * 8, b"\xff" * 8, b"\xff\xff\xff\x7f", b"\x80", b"\r\n\r\n", b"\0\0\0\x80")
 DIGITS = (b"0", b"-1", b"99999999999999999999", b"2147483648", b"1e9", b"", b"x")
-SAMPLES = Path(__file__).parents[2] / "spec-notes" / "warc-zstd-seekable" / "samples"
 
 VERBS: dict[str, dict[str, tuple[str, ...]]] = {
     "convert": {"convert {file} {new}.warc.zst": ARCHIVES, "convert {file} {new}.warc": ARCHIVES},
@@ -74,7 +79,11 @@ VERBS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "search": {"search {file} tea": ("a.fts",), 'search {file} "earl grey" --order date --json': ("a.fts",)},
     "verify": {"verify {file}": ARCHIVES, "verify --all --profile --json {file}": ARCHIVES},
-    "conform": {"conform {file} true": ("manifest.json",)},
+    "conform": {
+        "conform {file} --batch --class seeks -- {python} -S reader.py": ("manifest.json",),
+        "conform manifest.json --batch --json -- {python} -S reader.py": ("sound.warc.zst",),
+        "conform {file} -- true": ("manifest.json",),
+    },
     "recover": {
         "recover {file} {new}.warc.zst": ARCHIVES,
         "recover --partial {file} {new}.warc.zst": ARCHIVES,
@@ -108,9 +117,16 @@ VERBS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "url": {"url {file} --uri " + URI: (*ARCHIVES, *INDEXES)},
     "completion": {"completion bash": ("a.warc",)},
-    "demo": {"demo -o {file}": ("a.warc",)},
+    "demo": {
+        "demo -o {file} --size 64K": ("a.warc",),
+        "demo {folder} --size 64K": ("a.warc", "demo.warc.zst"),
+        "demo {folder} --size 64K --force --json": ("demo.warc.zst",),
+    },
 }
-"""What is run, for each verb, and the kinds of its input. `{new}` is what may be made."""
+"""What is run, for each verb, and the kinds of its input. `{new}` is what may be made.
+
+`{folder}` is the folder of the input.
+"""
 
 
 @cache
@@ -151,23 +167,34 @@ def inputs() -> dict[str, bytes]:
         tools.index(folder / "a.warc.gz", index)
         data["a.cdxj"] = index.read_bytes()
         for words in (
-            "index --parquet a.warc -o a.parquet",
             "index --text a.warc -o a.fts",
             "index --sidecar s.warc.gz --min-size 1K -o s.warc.gz.seek",
             "wacz create a.warc.gz -o a.wacz",
         ):
             ran = run([str(folder / it) if "." in it else it for it in words.split()])
             assert ran.status == 0, ran
-        for name in ("a.parquet", "a.fts", "s.warc.gz.seek", "a.wacz"):
+        for name in ("a.fts", "s.warc.gz.seek", "a.wacz"):
             data[name] = (folder / name).read_bytes()
         wacz_cluster(folder, data["a.cdxj"].splitlines(keepends=True), per_block=1)
         for name in ("index.idx", "index.cdx.gz"):
             data[name] = (folder / name).read_bytes()
+        make_samples(folder)
+        for name in SAMPLES:
+            data[name] = READER.encode() if name == "reader.py" else (folder / name).read_bytes()
     data["uris"] = f"{URI}\nhttp://other.example/again\n".encode()
-    manifest = json.loads((SAMPLES / "manifest.json").read_text())
-    manifest["files"] = [min(manifest["files"], key=lambda it: len(json.dumps(it)))]
-    data["manifest.json"] = json.dumps(manifest).encode()
+    data["demo.warc.zst"] = data["a.warc.zst"]
     return data
+
+
+@cache
+def parquet() -> bytes:
+    """Make a sound index in Parquet, apart from the others: what that imports takes seconds."""
+    with contextlib.ExitStack() as opened:
+        folder = Path(opened.enter_context(seekwarc.system.temporary_folder("inputs-")))
+        (folder / "a.warc").write_bytes(inputs()["a.warc"])
+        ran = run(["index", "--parquet", str(folder / "a.warc"), "-o", str(folder / "a.parquet")])
+        assert ran.status == 0, ran
+        return (folder / "a.parquet").read_bytes()
 
 
 def mutant(data: bytes, chance: random.Random) -> bytes:
@@ -223,39 +250,83 @@ def run(words: list[str]) -> Ran:
     return Ran(words, status, *said)
 
 
-def try_verb(verb: str, seed: int, folder: Path) -> Ran:
-    """Run a verb over a mutant of one of its inputs in an empty folder, and assert that it behaves."""
+def try_verb(verb: str, seed: int, folder: Path, *, quick: bool) -> Ran:
+    """Run a verb over a mutant of one of its inputs in an empty folder, and assert that it behaves.
+
+    With `quick`, nothing that needs Parquet.
+    """
     chance = random.Random(f"{verb} {seed}")
-    pattern = chance.choice(list(VERBS[verb]))
-    kind = chance.choice(VERBS[verb][pattern])
-    for name in ("a.warc", "a.wacz", "s.warc.gz", "index.cdx.gz", "index.idx"):
-        (folder / name).write_bytes(inputs()[name])
-    name = kind if kind.startswith("index") else chance.choice(NAMES) + kind
-    path = folder / name
-    path.write_bytes(mutant(inputs()[kind], chance))
+    choices = [(it, kind) for it, kinds in VERBS[verb].items() for kind in kinds]
+    pattern, kind = chance.choice([it for it in choices if not quick or "parquet" not in "".join(it)])
+    given = {name: folder / name for name in ("a.warc", "a.wacz", "s.warc.gz")}
+    home = folder
+    if chance.randrange(4) == 0:
+        home = folder / (chance.choice(NAMES) + "folder")
+        home.mkdir()
+    beside = SAMPLES if verb == "conform" else ("index.cdx.gz", "index.idx") if kind in PICKY[:2] else ()
+    given |= {name: home / name for name in beside}
+    for name, path in given.items():
+        path.write_bytes(inputs()[name])
+    path = home / (kind if kind in PICKY else chance.choice(NAMES) + kind)
+    path.write_bytes(mutant(parquet() if kind == "a.parquet" else inputs()[kind], chance))
     if chance.randrange(20) == 0:
         path.unlink()
         path.mkdir()
-    offset = chance.choice(("0", "1", "300", "99999999999999999999", "-1"))
+    named = home if home != folder and kind in ARCHIVES and chance.randrange(2) else path
+    values = {
+        "file": named,
+        "folder": home,
+        "new": folder / "new",
+        "offset": chance.choice(("0", "1", "300", "99999999999999999999", "-1")),
+        "python": sys.executable,
+    }
+    words = [str(given.get(it, it.format(**values))) for it in shlex.split(pattern)]
+    words = [str(home / it) if it == "reader.py" else it for it in words]
     before = contents(folder)
-    given = {"file": str(path), "new": str(folder / "new"), "offset": offset}
-    words = [str(folder / it) if it in before else it.format(**given) for it in shlex.split(pattern)]
     ran = run(words)
+    after = contents(folder)
     assert ran.status in (0, 1, 2), ran
     assert "Traceback" not in ran.err, ran
-    after = contents(folder)
-    assert [it for it in after if ".partial" in it or it.startswith((".seekwarc-", ".index."))] == [], ran
-    made = "-o {file}" in pattern
-    assert {it: after.get(it) for it in before if not made or it != name} == {
-        it: data for it, data in before.items() if not made or it != name
-    }, ran
+    partial = [it for it in after if ".partial" in it or Path(it).name.startswith((".seekwarc-", ".index."))]
+    assert partial == [], ran
+    target = path if "-o {file}" in pattern else home / "demo.warc.zst" if "--force" in pattern else None
+    kept = {it: data for it, data in before.items() if target is None or it != str(target)}
+    assert {it: after.get(it) for it in kept} == kept, ran
     if ran.status:
         assert ran.err.strip() or ran.out.strip(), ran
     if ran.status == 2:
-        assert ran.err.startswith("seekwarc"), ran
+        assert_says_why(ran, *ran.words[1:], str(path))
     return ran
 
 
+def assert_says_why(ran: Ran, *arguments: str) -> None:
+    """Assert that a verb that failed said so in a line, after its usage at most, which names an argument."""
+    lines = [it for it in ran.err.splitlines() if not it.startswith("seekwarc: warning: ")]
+    said = lines[-1]
+    assert said.startswith("seekwarc"), ran
+    assert len(lines) == 1 or lines[0].startswith("usage: "), ran
+    parts = [part for it in arguments for part in (it, it.rpartition("/")[2])]
+    assert any(len(it) > 1 and printable(it) in said for it in parts), ran
+
+
 def contents(folder: Path) -> dict[str, bytes | None]:
-    """Return the files and folders directly in a folder."""
-    return {it.name: it.read_bytes() if it.is_file() else None for it in folder.iterdir()}
+    """Return all files, by their paths, and folders, as None, below a folder."""
+    return {str(it): it.read_bytes() if it.is_file() else None for it in folder.rglob("*")}
+
+
+def ask_some(client: Any) -> None:
+    """Ask a server over a mutant for its page, its lists, a payload and a range of one."""
+    for path, query, headers in REQUESTS:
+        answer = client.get(path, headers=headers, **query)
+        assert answer.status in (200, 206, *range(400, 500), 502, 503), (path, answer)
+
+
+REQUESTS: list[tuple[str, dict[str, str], dict[str, str]]] = [
+    ("/", {}, {}),
+    ("/api/summary", {}, {}),
+    ("/api/records", {}, {}),
+    ("/api/records", {"q": "example"}, {}),
+    ("/payload", {"uri": URI}, {}),
+    ("/payload", {"uri": "http://example.org/film.mp4"}, {"Range": "bytes=5000-5099"}),
+    ("/payload", {"uri": "http://example.org/chunked", "date": "20261116120000"}, {"Range": "bytes=0-1"}),
+]
