@@ -18,6 +18,7 @@ from seekwarc.format.arrow import arrow
 from seekwarc.format.cdxj import TABLE_FIELD, TYPE_FIELD, CdxjLine, timestamp_of
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.header_fields import whole_number
+from seekwarc.format.uri import as_utf8
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -131,8 +132,8 @@ def row_of(line: CdxjLine) -> list[object]:
         values[name] = whole_number(fields.get(_FIELDS[name], ""))
     for name in _URIS:
         if isinstance(uri := values[name], str):
-            values[name] = _as_utf8(uri)
-    values |= zip(_URL_COLUMNS, _url_values(_as_utf8(url)), strict=True)
+            values[name] = as_utf8(uri)
+    values |= zip(_URL_COLUMNS, _url_values(as_utf8(url)), strict=True)
     status = whole_number(fields.get("status", ""))
     digest = fields.get("digest")
     identity = _UUID.fullmatch(fields.get("recordId", ""))
@@ -179,12 +180,3 @@ def _text(column: str, value: object) -> str | None:
     text = str(value)
     # Common Crawl's digests have no label.
     return SHA1 + text if column == "content_digest" and ":" not in text else text
-
-
-def _as_utf8(uri: str) -> str:
-    """Return a URI with the same key whose bytes are all UTF-8: others are escaped."""
-    try:
-        uri.encode("utf-8")
-    except UnicodeError:
-        return "".join(f"%{ord(it) & 0xFF:02X}" if "\ud800" <= it <= "\udfff" else it for it in uri)
-    return uri

@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 from typing import Any, AnyStr, Final
 
-__all__ = ["host_of", "idna", "split_uri"]
+__all__ = ["as_utf8", "host_of", "idna", "split_uri"]
 
 MAX_KNOWN: Final = 4096
 """Hosts that are remembered, since the same one comes again and again."""
@@ -56,3 +56,12 @@ def _host(authority: str) -> str:
 
 
 _known_host = lru_cache(MAX_KNOWN)(_host)
+
+
+def as_utf8(uri: str) -> str:
+    """Return a URI, or a name, with bytes that are not UTF-8 escaped, which leaves its key as it is."""
+    try:
+        uri.encode("utf-8")
+    except UnicodeError:
+        return "".join(f"%{ord(it) & 0xFF:02X}" if "\ud800" <= it <= "\udfff" else it for it in uri)
+    return uri

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -359,6 +360,8 @@ def stored_path(source: str, index: str) -> str:
     """Return how an index names a file: by its path below the folder of the index, or else from the root."""
     if "://" in source:
         return source
+    if re.search("[\ud800-\udfff]", source):
+        raise SeekWarcError("its path is not UTF-8, as a search index needs; rename it", source=source)
     path, folder = os.path.abspath(source), os.path.dirname(os.path.abspath(index))
     is_below = os.path.splitdrive(path)[0] == os.path.splitdrive(folder)[0] and path.startswith(
         os.path.join(folder, "")

@@ -14,6 +14,7 @@ from typing import IO, BinaryIO, Final, Unpack
 
 from seekwarc.compiling import override
 from seekwarc.errors import FormatError, UnsupportedError
+from seekwarc.format.uri import as_utf8
 from seekwarc.frames.pieces import Compression
 from seekwarc.inside.parsing import resiliparse_needed
 from seekwarc.read.options import ReaderOptions, ReadLimits
@@ -136,7 +137,7 @@ def create_wacz(
 
 def warc_name(source: str) -> str:
     """Return the name of a file without compression: data.warc for data.warc.zst and data.arc.gz."""
-    return _SUFFIX.sub("", base_name(source)) + ".warc"
+    return as_utf8(_SUFFIX.sub("", base_name(source))) + ".warc"
 
 
 def _copied(

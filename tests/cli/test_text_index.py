@@ -135,3 +135,14 @@ def test_a_killed_run_leaves_the_old_index(command, start, tmp_path) -> None:
     process.wait()
     assert index.read_bytes() == before
     assert "2003 pages" in command("index", "--text", tmp_path / "b.warc.zst", "-o", index).out
+
+
+def test_a_file_whose_name_is_not_utf8_is_refused_with_why(command, tmp_path) -> None:
+    source = tmp_path / os.fsdecode(b"\xe9.warc.gz")
+    try:
+        write(source, "tea")
+    except OSError:
+        pytest.skip("names are UTF-8 on this file system")
+    stderr = command("index", "--text", source, "-o", tmp_path / "a.fts", status=2).stderr
+    assert "\\udce9.warc.gz: its path is not UTF-8" in stderr
+    assert os.listdir(tmp_path) == [source.name]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seekwarc.format.uri import idna, split_uri
+from seekwarc.format.uri import as_utf8, idna, split_uri
 
 PARTS = {
     "http://user@example.org:80/a/b?c=d?e#f": ("http", "user@example.org:80", "/a/b", "c=d?e"),
@@ -36,3 +36,8 @@ def test_any_text_has_a_path(uri: str) -> None:
 def test_a_host_in_another_script_has_an_ascii_form() -> None:
     assert idna("bücher.example") == b"xn--bcher-kva.example"
     assert idna("ü" * 100) is None
+
+
+def test_bytes_that_are_not_utf8_are_escaped() -> None:
+    assert as_utf8("http://e.org/\udce9?\udcff=é") == "http://e.org/%E9?%FF=é"
+    assert as_utf8("http://e.org/é") == "http://e.org/é"

@@ -263,7 +263,7 @@ def try_verb(verb: str, seed: int, folder: Path, *, quick: bool) -> Ran:
     if chance.randrange(4) == 0:
         home = folder / (chance.choice(NAMES) + "folder")
         home.mkdir()
-    beside = SAMPLES if verb == "conform" else ("index.cdx.gz", "index.idx") if kind in PICKY[:2] else ()
+    beside = SAMPLES if verb == "conform" else (*INDEXES[1:3], "a.warc.gz") if kind in INDEXES else ()
     given |= {name: home / name for name in beside}
     for name, path in given.items():
         path.write_bytes(inputs()[name])
@@ -295,7 +295,7 @@ def try_verb(verb: str, seed: int, folder: Path, *, quick: bool) -> Ran:
     if ran.status:
         assert ran.err.strip() or ran.out.strip(), ran
     if ran.status == 2:
-        assert_says_why(ran, *ran.words[1:], str(path))
+        assert_says_why(ran, *ran.words[1:], str(folder))
     return ran
 
 

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import subprocess
 import threading
 from pathlib import Path
@@ -210,3 +211,14 @@ def test_a_page_whose_text_cannot_be_read_is_listed_without_it(tmp_path: Path) -
         assert len(made.read("pages/pages.jsonl").splitlines()) == 3
     assert len(told) == 1
     assert told[0].endswith("; the page is listed without text")
+
+
+def test_a_file_whose_name_is_not_utf8_gets_one_that_is(files: Path) -> None:
+    source = files / os.fsdecode(b"\xe9.warc.gz")
+    try:
+        shutil.copy(files / "a.warc.gz", source)
+    except OSError:
+        pytest.skip("names are UTF-8 on this file system")
+    tools.create_wacz([source], files / "new.wacz")
+    with ZipFile(files / "new.wacz") as made:
+        assert "archive/%E9.warc.gz" in made.namelist()
