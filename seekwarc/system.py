@@ -11,11 +11,13 @@ import contextlib
 import errno
 import io
 import os
+import re
 import select
 import signal
 import sys
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from functools import cache
 from types import ModuleType
@@ -37,6 +39,7 @@ __all__ = [
     "READS_AT",
     "SIGPIPE",
     "after_fork_in_child",
+    "begin_partial",
     "configure_text",
     "cores",
     "default_threads",
@@ -256,9 +259,57 @@ def raise_signal_after(seconds: float, number: int) -> None:
         threading.Timer(seconds, signal.raise_signal, (number,)).start()
 
 
+@cache
+def _machine() -> str:
+    """Return a word for what numbers the processes here; another machine or container has another one."""
+    import platform
+
+    words = [platform.node()]
+    with contextlib.suppress(OSError):
+        words.append(str(os.stat("/proc/self/ns/pid").st_ino))
+        with open("/etc/machine-id") as file:
+            words.append(file.read())
+    return f"{zlib.crc32(' '.join(words).encode(errors='replace')):08x}"
+
+
+def begin_partial(folder: str, prefix: str, suffix: str) -> str:
+    """Return `prefix` with a token of this process, for the name of what is not finished yet.
+
+    What has a name like it is removed if the process of its token certainly is gone: it was killed. Windows
+    cannot ask that.
+    """
+    import shutil
+
+    token = f"{prefix}{_machine()}-"
+    names: list[str] = []
+    if fcntl is not None:
+        with contextlib.suppress(OSError):
+            names = [it for it in os.listdir(folder) if it.startswith(token) and it.endswith(suffix)]
+    for name in names:
+        number, _, rest = name.removeprefix(token).partition("-")
+        if rest and re.fullmatch("[1-9][0-9]{0,8}", number) and _is_gone(int(number)):
+            path = os.path.join(folder, name)
+            shutil.rmtree(path, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+    return f"{token}{os.getpid()}-"
+
+
+def _is_gone(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        pass
+    return False
+
+
 @contextlib.contextmanager
 def temporary_folder(prefix: str, suffix: str = "", *, folder: str | None = None) -> Iterator[str]:
     """Make a folder, and remove it with all that is in it however the block ends, also by a signal.
+
+    Those of the same prefix that killed processes have left are removed, too; see `begin_partial`.
 
     Args:
         prefix: How its name begins.
@@ -267,6 +318,7 @@ def temporary_folder(prefix: str, suffix: str = "", *, folder: str | None = None
     """
     import tempfile
 
+    prefix = begin_partial(folder or tempfile.gettempdir(), prefix, suffix)
     with contextlib.ExitStack() as made:
         # Otherwise a signal could come when the folder is there and nothing knows of it yet.
         with _signals_held():

@@ -295,6 +295,54 @@ def test_a_signal_while_a_folder_is_made_leaves_none(number, tmp_path, monkeypat
     assert list(tmp_path.iterdir()) == []
 
 
+# What killed processes leave.
+
+
+def held(folder: Path) -> subprocess.Popen[bytes]:
+    """Start a process that has made a temporary folder, until its standard input is closed."""
+    code = (
+        "import sys; from seekwarc.system import temporary_folder\n"
+        "with temporary_folder('.new-', '.partial', folder=sys.argv[1]):\n print(flush=True)\n input()"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, folder],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=PACKAGE.parent,
+    )
+    process.stdout.readline()
+    return process
+
+
+@pytest.mark.skipif(system.HOLDS_OPEN_FILES, reason="Windows cannot ask which processes there are")
+def test_only_what_a_killed_process_left_is_removed(tmp_path) -> None:
+    with held(tmp_path) as killed, held(tmp_path) as living:
+        left = next(it.name for it in tmp_path.iterdir() if f"-{killed.pid}-" in it.name)
+        token = left.removeprefix(".new-").partition("-")[0]
+        foreign = [
+            left.replace(token, f"{int(token, 16) ^ 1:08x}"),
+            left.replace(f"-{killed.pid}-", f"-0{killed.pid}-"),
+            left.replace(f"-{killed.pid}-", "-x-"),
+            left.replace(f"-{killed.pid}-", "-99999999999999999999-"),
+            left.replace(f"-{killed.pid}-", "-"),
+            left.replace(".new-", ".newer-"),
+            left.replace(".partial", ".part"),
+        ]
+        for name in foreign:
+            (tmp_path / name).mkdir()
+        (tmp_path / left / "draft").write_bytes(b"half")
+        with temporary_folder(".new-", ".partial", folder=str(tmp_path)):
+            assert (tmp_path / left).exists(), "its process is alive"
+        killed.kill()
+        killed.wait()
+        with temporary_folder(".new-", ".partial", folder=str(tmp_path)):
+            names = {it.name for it in tmp_path.iterdir()}
+        assert left not in names
+        assert names > set(foreign)
+        assert any(f"-{living.pid}-" in name for name in names)
+        living.communicate(b"\n")
+
+
 # All of it, in processes that have nothing else.
 
 

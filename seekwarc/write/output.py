@@ -23,7 +23,7 @@ from typing import BinaryIO, Final
 
 from seekwarc.compiling import override
 from seekwarc.errors import TargetError, TargetExistsError
-from seekwarc.system import HOLDS_OPEN_FILES, is_at, is_broken_pipe, set_mode, sync, write_all
+from seekwarc.system import HOLDS_OPEN_FILES, begin_partial, is_at, is_broken_pipe, set_mode, sync, write_all
 from seekwarc.write.files import (
     Existing,
     give_name,
@@ -46,6 +46,8 @@ __all__ = [
 ]
 
 BUFFER_SIZE: Final = 256 << 10
+PARTIAL: Final = ".partial"
+"""Ending of the name of a hidden file."""
 
 
 class Output(ABC):
@@ -246,8 +248,8 @@ class PathOutput(FileOutput):
     ) -> None:
         super().__init__(path, existing)
         self.spool_directory = self._folder if folder is None else folder
-        hidden = f".{os.path.basename(self._target)[:180]}.{os.urandom(8).hex()}.partial"
-        self.place = os.path.join(self.spool_directory, hidden)
+        hidden = begin_partial(self.spool_directory, f".{os.path.basename(self._target)[:180]}.", PARTIAL)
+        self.place = os.path.join(self.spool_directory, f"{hidden}{os.urandom(8).hex()}{PARTIAL}")
         # Set up before the file is made: a signal may come between any two lines, here and in the callers.
         opened: list[BinaryIO] = []
         self._remove = weakref.finalize(self, _remove, self.place, os.getpid(), opened)

@@ -723,3 +723,28 @@ def test_no_advice_is_given_that_is_being_followed(command, crawl, tmp_path) -> 
     assert "`seekwarc convert` mends that" in command("ls", path).stderr
     assert "mends that" not in command("convert", path, tmp_path / "new.warc.zst").stderr
     assert decompressed(tmp_path / "new.warc.zst") == crawl.content
+
+
+def half_written(start, target: Path) -> subprocess.Popen:
+    """Start a conversion, and wait until a part of the new file has been written."""
+    process = start("convert", "-", target)
+    process.stdin.write(warc_header(9 << 20) + noise(8 << 20))
+    process.stdin.flush()
+    wait_for(
+        lambda: any(f"-{process.pid}-" in it.name and it.stat().st_size for it in target.parent.iterdir())
+    )
+    return process
+
+
+def test_what_a_killed_one_left_is_removed_by_the_next(command, start, crawl, tmp_path) -> None:
+    target = tmp_path / "new.warc.zst"
+    killed, living = half_written(start, target), half_written(start, target)
+    other = half_written(start, tmp_path / "other.warc.zst")
+    for process in (killed, other):
+        process.kill()
+        process.wait()
+    command("convert", crawl.path("warc.gz"), target)
+    assert decompressed(target) == crawl.content
+    left = [name for name in left_in(tmp_path) if name != target.name]
+    assert [name.split("-")[1] for name in left if name.startswith(".new.")] == [str(living.pid)]
+    assert [name.split("-")[1] for name in left if name.startswith(".other.")] == [str(other.pid)]
