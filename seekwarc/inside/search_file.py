@@ -132,10 +132,11 @@ class Builder(Closing):
 
     Args:
         path: The file: an empty one, or an index.
+        name: What errors call it; None for its path.
     """
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    def __init__(self, path: str, *, name: str | None = None) -> None:
+        self._name = name or path
         self._new = 0
         self._ids: dict[tuple[str, str], int] = {}
         with self._writing():
@@ -236,7 +237,7 @@ class Builder(Closing):
         except sqlite3.DatabaseError as error:
             if "no such module" in str(error):
                 raise UnsupportedError("SQLite was built without FTS5, which search indexes need") from error
-            raise TargetError(f"the index cannot be written: {error}", source=self._path) from error
+            raise TargetError(f"the index cannot be written: {error}", source=self._name) from error
 
 
 def connected(path: str, *, uri: bool = False) -> sqlite3.Connection:

@@ -248,7 +248,7 @@ class IndexUpdate(Closing):
                 SearchFile(self.name).close()
                 with _writing(self.name):
                     shutil.copyfile(self.name, draft)
-            self._builder = opened.enter_context(Builder(draft))
+            self._builder = opened.enter_context(Builder(draft, name=self.name))
             self._opened = opened.pop_all()
 
     @override

@@ -146,3 +146,15 @@ def test_a_file_whose_name_is_not_utf8_is_refused_with_why(command, tmp_path) ->
     stderr = command("index", "--text", source, "-o", tmp_path / "a.fts", status=2).stderr
     assert "\\udce9.warc.gz: its path is not UTF-8" in stderr
     assert os.listdir(tmp_path) == [source.name]
+
+
+def test_a_damaged_index_is_named_when_it_is_added_to(command, tmp_path) -> None:
+    index = tmp_path / "a.fts"
+    command("index", "--text", write(tmp_path / "a.warc.zst", "tea", 200), "-o", index)
+    data = bytearray(index.read_bytes())
+    data[4096 + 64 :] = b"\xff" * (len(data) - 4096 - 64)
+    index.write_bytes(data)
+    words = ("index", "--text", write(tmp_path / "b.warc.zst", "milk"), "-o", index)
+    stderr = command(*words, status=2).stderr
+    assert stderr.startswith(f"seekwarc: {index}: the index cannot be written: ")
+    assert index.read_bytes() == data
