@@ -19,7 +19,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from types import ModuleType
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, TextIO
 
@@ -272,6 +272,16 @@ def _machine() -> str:
     return f"{zlib.crc32(' '.join(words).encode(errors='replace')):08x}"
 
 
+@lru_cache(maxsize=64)
+def _left_in(folder: str) -> list[str]:
+    """Return what processes of this machine left in a folder; listed once, for many files are written there."""
+    if fcntl is None:
+        return []
+    with contextlib.suppress(OSError):
+        return [it for it in os.listdir(folder) if f"{_machine()}-" in it]
+    return []
+
+
 def begin_partial(folder: str, prefix: str, suffix: str) -> str:
     """Return `prefix` with a token of this process, for the name of what is not finished yet.
 
@@ -281,10 +291,7 @@ def begin_partial(folder: str, prefix: str, suffix: str) -> str:
     import shutil
 
     token = f"{prefix}{_machine()}-"
-    names: list[str] = []
-    if fcntl is not None:
-        with contextlib.suppress(OSError):
-            names = [it for it in os.listdir(folder) if it.startswith(token) and it.endswith(suffix)]
+    names = [it for it in _left_in(folder) if it.startswith(token) and it.endswith(suffix)]
     for name in names:
         number, _, rest = name.removeprefix(token).partition("-")
         if rest and re.fullmatch("[1-9][0-9]{0,8}", number) and _is_gone(int(number)):
