@@ -315,6 +315,15 @@ class ContentStream:
             data = bytes(self._data[position - first : end - first]) if position >= first else b""
             return FrameRest(data, stop is not None, error)
 
+    def has_record_to(self, position: int) -> bool:
+        """Tell whether a record whose block ends at `position` is in memory, alone in its frame and sound."""
+        return (
+            self._produced == position + len(RECORD_END)
+            and self._last == RECORD_END
+            and len(self._begun) == 1
+            and self.frame_end > self._begun[0][1]
+        )
+
     def _stop_before(self, position: int) -> int | None:
         """Return where the frame of the byte before `position` ends; None if that is not known yet."""
         if self._produced < position:

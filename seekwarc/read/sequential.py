@@ -138,8 +138,16 @@ class StreamBody(RecordBody):
 
     @override
     def check_end(self, stop: int) -> None:
+        if self._is_compared:
+            return
         end = len(self.header.raw) + self.header.content_length
-        if not self._is_compared and stop >= end - NEAR_END:
+        if stop < end - NEAR_END:
+            return
+        stream = self._stream
+        # As of nearly every small record, which was decompressed with its header.
+        if stream is not None and stream.has_record_to(self._base + end):
+            self._is_compared = True
+        else:
             with self._lock:
                 found = checked_end(self, self._open(), self._base + end, is_passed=self._is_passed)
             self._problem, self._is_compared = found
