@@ -68,21 +68,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     with found_record(options, part=options.part) as found:
         if found.is_logical:
-            _print(found.record.payload, options)
-            return 0
+            return _printed(found.record.payload, options)
         return found.status | _print_intact(found.record, options)
 
 
 def _print_intact(record: Record, options: argparse.Namespace) -> int:
     """Print a part of a record, with --partial up to damage, and return the exit status."""
     if not options.partial:
-        _print(_part(record, options.part), options)
-        return int(_is_doubtful(record))
+        return _printed(_part(record, options.part), options)
     from seekwarc.read.filled import filled_record, gaps_of
 
     record = filled_record(record)
     try:
-        _print(_part(record, options.part), options)
+        status = _printed(_part(record, options.part), options)
     except FormatError as error:
         sys.stdout.buffer.flush()
         say(f"{error}; what comes before it was printed")
@@ -90,14 +88,15 @@ def _print_intact(record: Record, options: argparse.Namespace) -> int:
     if (gaps := gaps_of(record)) is not None:
         say(f"{record.source}, offset {record.offset}: {gaps}")
         return 1
-    return 0
+    return status
 
 
-def _is_doubtful(record: Record) -> bool:
-    """Tell whether the bytes may be wrong, as the end of the record shows; a warning was printed."""
+def _printed(extent: Extent, options: argparse.Namespace) -> int:
+    """Print bytes, and return 1 if they may be wrong, as the end of a record shows; a warning was printed."""
     from seekwarc.read.resync import SHARED
 
-    return record.body.problem not in (None, SHARED)
+    _print(extent, options)
+    return int(extent.end_problem not in (None, SHARED))
 
 
 def _part(record: Record, part: str) -> Extent:

@@ -98,6 +98,11 @@ class JoinedParts(Record):
         return {**super().__getstate__(), **own, "_joined": None}
 
     @property
+    def problem(self) -> str | None:
+        """See `Record.problem`: that of the part, or else of the first of `parts` that has one."""
+        return self.part.problem or next((found for it in self.parts if (found := it.problem)), None)
+
+    @property
     def http(self) -> HttpHead | None:
         """See `Record.http`: that of the part."""
         return self.part.http
@@ -167,6 +172,11 @@ class _PayloadBody(RecordBody):
     def __init__(self, part: Record) -> None:
         super().__init__(part.body.file, part.offset, part.header)
         self._payload = part.payload
+
+    @property
+    @override
+    def problem(self) -> str | None:
+        return self._payload.end_problem
 
     @override
     def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:

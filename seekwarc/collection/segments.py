@@ -55,10 +55,17 @@ class ResolvedRevisit(Record):
 
     def __init__(self, revisit: Record, original: Record) -> None:
         super().__init__(revisit.body)
+        if (problem := revisit.problem) is not None:
+            self.note_problem(problem)
         self.original = original
 
     def __getstate__(self) -> dict[str, object]:
         return {**super().__getstate__(), "original": self.original}
+
+    @property
+    def problem(self) -> str | None:
+        """See `Record.problem`; that of the original where nothing is wrong with the revisit."""
+        return super().problem or self.original.problem
 
     @property
     def http(self) -> HttpHead | None:
@@ -111,6 +118,11 @@ class JoinedRecord(Record):
     def __getstate__(self) -> dict[str, object]:
         return {**super().__getstate__(), "segments": self.segments}
 
+    @property
+    def problem(self) -> str | None:
+        """See `Record.problem`: that of the first segment that has one."""
+        return super().problem or next((found for it in self.segments if (found := it.problem)), None)
+
 
 class Run(NamedTuple):
     """Bytes [start, stop) of a logical record, which are in another body."""
@@ -155,6 +167,17 @@ class SegmentsBody(RecordBody):
         self._holes = tuple(it for it in zip(ends, starts, strict=True) if it[0] < it[1])
         self._hole_ends = [stop for _, stop in self._holes]
         self._refused: str | None = None
+
+    @property
+    @override
+    def problem(self) -> str | None:
+        return next((found for run in self._runs if (found := run.body.problem)), None)
+
+    @override
+    def check_end(self, stop: int) -> None:
+        for run, _, end in self._within(stop - 1, stop, past_holes=True):
+            if run is not None:
+                run.body.check_end(end - run.start + run.begin)
 
     @property
     @override

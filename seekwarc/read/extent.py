@@ -141,6 +141,15 @@ class Extent:
         return None
 
     @property
+    def end_problem(self) -> str | None:
+        """What is wrong with how the record of these bytes ends in its frame or gzip member.
+
+        Of bytes that are in several records, that of the first that has such a problem. None if nothing is
+        known to be wrong.
+        """
+        return self._body.problem
+
+    @property
     def deviation(self) -> str | None:
         """What is not as the record says, although all bytes that were stored are here.
 

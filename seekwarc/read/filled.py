@@ -67,6 +67,11 @@ class FilledBody(RecordBody):
 
     @property
     @override
+    def problem(self) -> str | None:
+        return self._body.problem
+
+    @property
+    @override
     def frames(self) -> SeekTable:
         return self._frames
 

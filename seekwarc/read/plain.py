@@ -16,6 +16,7 @@ from seekwarc.read.archive_file import MAGIC_SIZE
 from seekwarc.read.body import CUT_OFF, RecordBody, TableStatus
 from seekwarc.read.record import Record
 from seekwarc.read.resync import (
+    NEARBY,
     NEARBY_BEFORE,
     LaterRecords,
     check_trailer,
@@ -222,6 +223,11 @@ def _real_end(file: ArchiveFile, record: Record, begin: int, end: int) -> int:
     stream = file.stream(window, end, "none")
     position = next_record(stream, 0)
     if position is None:
+        rest = (file.source.size or 0) - end
+        # After a blank line other bytes are not the record's.
+        if rest <= NEARBY and not window.take(end, MAX_BLANK_BYTES).startswith(file.grammar.gaps):
+            problem = too_small(record.content_length, rest, "the end of the file")
+            note_deviation(record, "length", problem)
         return following
     note_deviation(record, "length", too_small(record.content_length, position))
     return end + position

@@ -79,9 +79,9 @@ UNCOMPARED: Final = (
 )
 
 
-def too_small(stated: int, surplus: int) -> str:
+def too_small(stated: int, surplus: int, end: str = "the next record") -> str:
     """Say that a block is followed by bytes of its own."""
-    return f"Content-Length {stated} is too small: {surplus} more bytes come before the next record"
+    return f"Content-Length {stated} is too small: {surplus} more bytes come before {end}"
 
 
 def too_large(stated: int, found: int) -> str:

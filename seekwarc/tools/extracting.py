@@ -235,7 +235,7 @@ class Extractor(Closing):
             with self._copied(logical) as (size, digest, damage):
                 default = f"{record.type}_{record.offset}"
                 target = self._names.take(*name_of(logical.target_uri, known["mime"], default=default))
-                problem = damage or logical.payload.problem or record.problem
+                problem = damage or logical.payload.problem or logical.problem
                 written = Extracted(
                     name, record.offset, target, **known, size=size, sha256=digest, problem=problem
                 )

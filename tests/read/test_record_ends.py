@@ -10,6 +10,8 @@ import pytest
 import seekwarc
 from seekwarc.cli import main as command
 from seekwarc.errors import ChecksumError, FormatError, FormatWarning
+from seekwarc.format.warc import build_record_header
+from tests.support.arc import arc_record, first_record
 from tests.support.foreign import CRLF2, text, warc_header, zstd_frame
 
 BLOCK = text(3000)
@@ -119,3 +121,71 @@ def test_cat_fails_where_the_checksum_is_wrong(where: list[str], tmp_path: Path)
     assert command(["cat", str(path), *where]) == 0
     path.write_bytes(with_wrong_checksum(path.read_bytes()))
     assert command(["cat", str(path), *where]) == 1
+
+
+def with_small_length(form: str) -> bytes:
+    if form == "arc":
+        return first_record() + arc_record(b"http://example.org/", BLOCK).replace(b" 3000\n", b" 2990\n")
+    return RECORD + warc_header(len(BLOCK) - 10) + BLOCK + CRLF2
+
+
+@pytest.mark.parametrize(("form", "missing"), [("warc", 14), ("arc", 11)])
+def test_a_last_record_with_too_small_a_length_has_a_problem(form: str, missing: int) -> None:
+    data = with_small_length(form)
+    offset = len(first_record() if form == "arc" else RECORD)
+    problem = f"Content-Length 2990 is too small: {missing} more bytes come before the end of the file"
+    with seekwarc.open(data) as archive, pytest.warns(FormatWarning, match="too small"):
+        assert archive.record_at(offset).problem == problem
+    with seekwarc.open(data) as archive:
+        records = iter(archive)
+        assert next(records).problem is None
+        with pytest.warns(FormatWarning, match="too small"):
+            assert next(records).problem == problem
+        with pytest.raises(FormatError, match="starts here"):
+            next(records)
+
+
+PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+ID = "<urn:uuid:00000000-0000-4000-8000-00000000000%d>"
+
+
+def other_record(kind: str, number: int, block: bytes, *fields: tuple[str, str]) -> bytes:
+    known = [("WARC-Type", kind), ("WARC-Record-ID", ID % number), ("WARC-Date", "2026-11-26T00:00:00Z")]
+    target = ("WARC-Target-URI", f"http://example.org/{number if kind == 'revisit' else 1}")
+    header = build_record_header([*known, target, *fields, ("Content-Length", str(len(block)))])
+    return header.raw + block
+
+
+def logical(kind: str) -> bytes:
+    """Return a file in which bytes follow the first record, which has the payload of a logical one."""
+    if kind == "segments":
+        first = other_record("resource", 1, BLOCK, ("WARC-Segment-Number", "1"))
+        total = ("WARC-Segment-Number", "2"), ("WARC-Segment-Total-Length", str(len(BLOCK) + 4))
+        last = other_record("continuation", 2, b"last", ("WARC-Segment-Origin-ID", ID % 1), *total)
+    else:
+        first = other_record("resource", 1, BLOCK)
+        last = other_record("revisit", 2, b"", ("WARC-Profile", PROFILE), ("WARC-Refers-To", ID % 1))
+    return gzip.compress(first + b"surplus" + CRLF2) + gzip.compress(last + CRLF2)
+
+
+@pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
+@pytest.mark.parametrize(("kind", "number"), [("segments", 1), ("revisit", 2)])
+def test_the_problem_of_a_record_is_that_of_what_takes_its_payload(
+    kind: str, number: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.warc.gz"
+    path.write_bytes(logical(kind))
+    with seekwarc.Collection([path]) as collection:
+        record = collection.open_record((ID % number)[1:-1])
+        assert record.payload.pread(0, len(BLOCK)) == BLOCK
+        assert "too small: 11 more bytes" in (record.problem or "")
+        assert record.payload.end_problem == record.problem
+    for more in ([], ["--partial"]):
+        assert command(["cat", str(path), "--uri", f"http://example.org/{number}", *more]) == 1
+
+
+def test_partial_cat_fails_where_bytes_follow_the_record(tmp_path: Path) -> None:
+    path = tmp_path / "a.warc.gz"
+    path.write_bytes(gzip.compress(HEADER + BLOCK + b"surplus" + CRLF2))
+    for more in ([], ["--partial"]):
+        assert command(["cat", str(path), "0", *more]) == 1
