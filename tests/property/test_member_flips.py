@@ -228,8 +228,11 @@ class Interfaces:
 
     def reading(self, one: Made) -> list[tuple[str, Interface]]:
         """Return those that read a file, by name."""
+        found: list[tuple[str, Interface]]
         found = [("index", self.index), ("server", self.server), ("warc://", self.warc)]
-        return [*found, ("wacz", self.wacz)] if one.wacz else found
+        if one.wacz:
+            found.append(("wacz", self.wacz))
+        return found
 
     def index(self, one: Made, data: bytes, uri: str, way: str) -> Read:
         (self.folder / one.name).write_bytes(data)
