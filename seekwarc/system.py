@@ -274,7 +274,7 @@ def _machine() -> str:
 
 @lru_cache(maxsize=64)
 def _left_in(folder: str) -> list[str]:
-    """Return what processes of this machine left in a folder; listed once, for many files are written there."""
+    """Return what processes of this machine left in a folder. It is listed once, not for each file."""
     if fcntl is None:
         return []
     with contextlib.suppress(OSError):

@@ -108,6 +108,7 @@ NO_TESTS_OF_THEIR_OWN = {
     "seekwarc.frames.verify": "tested by tests/frames/test_run.py",
     "seekwarc.read": "a docstring",
     "seekwarc.serve.protocol_httptools": "tested by tests/serve/test_protocol.py, with each parser",
+    "seekwarc.read.stream_body": "tested by tests/read/test_sequential.py",
     "seekwarc.collection": "a docstring",
     "seekwarc.cdx": "a docstring",
     "seekwarc.write": "a docstring",
