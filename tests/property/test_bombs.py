@@ -22,6 +22,7 @@ from seekwarc.tools import joining
 from tests.support.bombs import MIB, DecoderCounts, bomb
 from tests.support.pages import answer, crawl_of, html
 from tests.support.partial import PartsWriter
+from tests.support.rounds import rounds
 from tests.support.writing import DATE
 
 pytestmark = [pytest.mark.needs("module:brotli"), pytest.mark.needs("module:pyarrow")]
@@ -140,14 +141,16 @@ def test_a_bomb_is_stopped_and_the_other_records_are_there(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(rounds(3)))
 def test_bombs_of_all_kinds_are_stopped(
     way: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     check(way, seed, tmp_path, monkeypatch)
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(it, marks=pytest.mark.slow) for it in range(1, 24))])
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(it, marks=pytest.mark.slow) for it in range(1, rounds(10)))]
+)
 def test_parts_of_a_bomb_are_not_joined(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     body, names = bomb(random.Random(seed), layers_of(seed), BEGINNING)
     data = b""
