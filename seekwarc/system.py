@@ -120,8 +120,8 @@ def is_readable(pipe: IO[bytes], seconds: float) -> bool:
     """
     if not hasattr(select, "poll"):
         return True
-    poll = select.poll()
-    poll.register(pipe, select.POLLIN)
+    poll, has_input = select.poll(), getattr(select, "POLLIN")  # noqa: B009 - Windows has neither
+    poll.register(pipe, has_input)
     return bool(poll.poll(seconds * 1000))
 
 

@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     files = _entries(options)
     if not files:
-        raise SourceError("no files to pack: there are none in it", source=", ".join(options.files))
+        raise SourceError("no files to pack: the folder is empty", source=", ".join(options.files))
     target = output_target(options.output)
     existing = _existing(options)
     settings = {"base_uri": options.base_uri, "existing": existing, **writer_options(options)}

@@ -145,7 +145,7 @@ class Capture(ABC):
     @property
     @abstractmethod
     def profile(self) -> Profile:
-        """Of a revisit."""
+        """The profile of a revisit."""
 
     @property
     @abstractmethod

@@ -263,7 +263,7 @@ _NOT_SUPPORTED: Final = frozenset(
         "xz",
     }
 )
-"""Codings that are in use. Servers send any other word as well, such as UTF-8 or none: that is no coding."""
+"""Codings that are in use. Servers send other words as well, such as UTF-8 or none: those are not codings."""
 KNOWN_CODINGS: Final = frozenset({*_DECODERS, "identity"})
 """Names of the content codings that are understood, in lower case."""
 

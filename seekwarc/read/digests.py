@@ -85,7 +85,7 @@ class BlockDigests:
 
     @property
     def has_trailer(self) -> bool:
-        """Whether something follows the last chunk, such as trailer fields: it is no part of the payload."""
+        """Whether anything follows the last chunk, such as trailer fields, outside the payload."""
         return self._chunked is not None and bool(self._chunked.rest.strip())
 
     def add(self, data: Buffer) -> None:

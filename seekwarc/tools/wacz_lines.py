@@ -1,8 +1,8 @@
 """The lines of the indexes in a WACZ, compared with the records that they lead to.
 
-Goal: whoever follows a line gets the record that the line describes, and all of it. Lines come in the order
-of their keys, records in that of their offsets. So lines are sorted by place in temporary files, and each
-WARC file is read once, in order, however it is compressed; no record is looked for.
+Goal: a reader that follows a line gets the record that the line describes, and all of it. Lines come in the
+order of their keys, records in that of their offsets. So lines are sorted by place in temporary files, and
+each WARC file is read once, in order, however it is compressed; no record is looked for.
 """
 
 from __future__ import annotations

@@ -481,13 +481,16 @@ def test_a_revisit_resolves_to_the_original_in_another_file(name: str, where: st
 
 
 @pytest.mark.needs("samples")
-def test_a_revisit_without_references_is_not_resolved(samples: Path) -> None:
+def test_a_revisit_without_references_is_of_an_earlier_capture_of_its_uri(samples: Path) -> None:
     name = "iipc-20141124-heritrix-server-not-modified.warc.gz"
     with open_readable(samples) as collection:
         revisit = next(it for it in collection if base_name(it) == name)
         assert (revisit.content_length, revisit.refers_to_id, revisit.refers_to_date) == (0, None, None)
-        with pytest.raises(NotFoundError, match=r"www\.bl\.uk"):
-            collection.open_record(revisit)
+        resolved = collection.open_record(revisit)
+        assert isinstance(resolved, ResolvedRevisit)
+        assert resolved.original.target_uri == revisit.target_uri
+        assert resolved.original.date.nanoseconds < revisit.date.nanoseconds
+        assert resolved.payload.read() == resolved.original.payload.read() != b""
 
 
 def resolve_all(collection: Collection, name: str, folder: Path) -> list[str]:
@@ -565,7 +568,7 @@ def test_revisits_of_a_converted_crawl_resolve(
 
 
 @pytest.mark.needs("samples")
-def test_every_revisit_of_the_samples_resolves_but_one(samples: Path, converted: Path) -> None:
+def test_every_revisit_of_the_samples_resolves(samples: Path, converted: Path) -> None:
     def answers(collection: Collection, files: list[str]) -> dict[str | None, tuple[str, bytes] | None]:
         found: dict[str | None, tuple[str, bytes] | None] = {}
         for record in collection:
@@ -582,5 +585,4 @@ def test_every_revisit_of_the_samples_resolves_but_one(samples: Path, converted:
         found = answers(packed, READABLE)
         assert found == answers(seekable, READABLE)
     assert len(found) == 149
-    unresolved = [number for number, answer in found.items() if answer is None]
-    assert unresolved == ["urn:uuid:d41c9044-fad4-402a-bdc8-ff6c63d0f419"]
+    assert None not in found.values()

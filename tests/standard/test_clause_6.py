@@ -422,12 +422,10 @@ def test_the_written_digest_of_a_revisit_is_of_the_payload(kind: str, algorithm:
 def test_the_digest_of_a_revisit_is_checked_with_its_payload() -> None:
     # The original states no digest, so it may be the one; its payload tells that it is not.
     wrong = response(1, b"another body", warc_payload_digest=None)
-    with collected(wrong, revisit(2, warc_refers_to=f"<{urn(1)}>")) as collection:
-        (check,) = collection.open_record(urn(2)).check_digests()
-        assert (check.field, check.verdict) == ("WARC-Payload-Digest", "invalid")
-    files = [response(1, b"another body"), revisit(2, warc_refers_to=f"<{urn(1)}>")]
-    with collected(*files) as collection, pytest.raises(seekwarc.NotFoundError):
-        collection.open_record(urn(2))
+    for original in (wrong, response(1, b"another body")):
+        files = [original, revisit(2, warc_refers_to=f"<{urn(1)}>")]
+        with collected(*files) as collection, pytest.raises(seekwarc.NotFoundError):
+            collection.open_record(urn(2))
 
 
 NO_BLOCK = (
