@@ -206,7 +206,7 @@ def test_arguments_that_the_film_does_not_fit_are_typed_errors() -> None:
         film.clip(Fraction(70), Fraction(80), io.BytesIO(), film.kind, exact=False)
 
 
-MANY = range(1000, 1000 + rounds(500), 100)
+MANY = range(1000, 1000 + rounds(300), 100)
 
 
 @pytest.mark.parametrize(

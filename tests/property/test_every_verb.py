@@ -55,7 +55,7 @@ def test_no_input_gives_a_traceback_or_leaves_half_a_file(verb: str, tmp_path: P
 @pytest.mark.slow
 @pytest.mark.parametrize("verb", VERBS)
 def test_no_input_of_many_does(verb: str, tmp_path: Path) -> None:
-    tried(verb, range(2, 2 + rounds(30)), tmp_path)
+    tried(verb, range(2, 2 + rounds(15)), tmp_path)
 
 
 def tried(verb: str, seeds: range, folder: Path, *, quick: bool = False) -> None:

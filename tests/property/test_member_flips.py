@@ -344,10 +344,10 @@ def test_a_flipped_bit_never_gives_other_bytes_silently(codec: str, where: Inter
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(1000, 1000 + rounds(1000), 1000))
+@pytest.mark.parametrize("first", range(1000, 1000 + rounds(500), 500))
 def test_thousands_of_flipped_bits_never_give_other_bytes(first: int, codec: str, where: Interfaces) -> None:
     start = first if codec == "isal" else first + 100_000
-    print(codec, check(range(start, start + 1000), where))
+    print(codec, check(range(start, start + 500), where))
 
 
 @pytest.mark.parametrize("kind", GZIP)
