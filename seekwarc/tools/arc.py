@@ -70,10 +70,14 @@ def warc_record(record: Record) -> tuple[RecordHeader, BinaryIO]:
         raise FormatError(header.problem, source=record.source, offset=record.offset)
     digests = BlockDigests(http, block=hashlib.sha1(), payload=hashlib.sha1())  # noqa: S324
     spool = SpooledTemporaryFile(max_size=MAX_IN_MEMORY)  # noqa: SIM115
-    with record.block.open() as block:
-        while data := block.read(STEP):
-            digests.add(data)
-            spool.write(data)
+    try:
+        with record.block.open() as block:
+            while data := block.read(STEP):
+                digests.add(data)
+                spool.write(data)
+    except BaseException:
+        spool.close()
+        raise
     named = [("WARC-Block-Digest", digests.block)]
     if digests.finish(truncated=False) and http is not None:
         named.append(("WARC-Payload-Digest", digests.payload))

@@ -142,7 +142,7 @@ def served(serve, trap, tmp_path_factory):
         "plain": page("<p id=a style='color: rgb(1, 2, 3)'>words"),
         "not-chunked": page("<p>words", CHUNKED),
         "cut-off": page("").replace(
-            b"\r\n\r\n<!doctype", b"\r\nTransfer-Encoding: chunked\r\n\r\n40\r\n<!doctype"
+            b"\r\n\r\n<!doctype", b"\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n \r\n40\r\n<!doctype"
         ),
         "gzipped": page("<p>words", "Content-Encoding: gzip", coded=True),
         "unknown-coding": page("<p>words", "Content-Encoding: compress"),

@@ -10,6 +10,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
+from starlette.types import Message, Receive, Scope, Send
 
 from seekwarc import tools
 from seekwarc.serve.app import application
@@ -57,16 +58,32 @@ def shown(pages: Pages, address: str) -> str:
     return ""
 
 
+class Site:
+    """Serves the folder as a site that has a policy of its own: our server gives others its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._files = Starlette(routes=[Mount("/", StaticFiles(directory=folder))])
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                fields = [*message["headers"], (b"content-security-policy", b"base-uri 'self'")]
+                message = {**message, "headers": fields}
+            await send(message)
+
+        await self._files(scope, receive, sent)
+
+
 def test_a_page_of_a_wacz_that_was_made_is_shown(site: Path, pages: Pages) -> None:
     (site / "made.html").write_text(PAGE.format(source="/a.wacz", url=HOME))
-    with running(Starlette(routes=[Mount("/", StaticFiles(directory=site))])) as server:
+    with running(Site(site)) as server:
         assert "Hello. Hello." in shown(pages, f"http://127.0.0.1:{server.port}/made.html")
 
 
 def test_a_page_of_an_archive_that_is_served_elsewhere_is_shown(site: Path, pages: Pages) -> None:
     with (
         Library([site / "a.warc.zst"]) as library,
-        running(Starlette(routes=[Mount("/", StaticFiles(directory=site))])) as server,
+        running(Site(site)) as server,
     ):
         origin = f"http://127.0.0.1:{server.port}"
         with running(application(library, wacz_origins=[origin])) as other:

@@ -139,6 +139,8 @@ def _ends_in_chunk(body: bytes) -> bool:
             rest = body[position:]
             if is_cut_line(rest):
                 return True
+            if not rest.startswith((b"\r\n", b"\n")):
+                return False
             position += 2 if rest.startswith(b"\r\n") else 1
         line = size_line(body, position)
         if line is None:
