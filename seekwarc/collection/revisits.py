@@ -10,7 +10,7 @@ Source: WARC 1.1, clauses 6.7 and 7.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from itertools import chain
@@ -149,8 +149,8 @@ class Capture(ABC):
 
     @property
     @abstractmethod
-    def has_digest(self) -> bool:
-        """Whether it states a payload digest."""
+    def digest(self) -> Hashable | None:
+        """Equal for the same stated payload digest; None if it states none."""
 
     @abstractmethod
     def by_id(self) -> Iterable[Self]:
@@ -208,7 +208,7 @@ class Evidence(Enum):
     VALIDATOR = 2
 
 
-def candidates(revisit: One) -> Iterator[tuple[One, Evidence]]:
+def candidates(revisit: One, asked: Container[Hashable] = ()) -> Iterator[tuple[One, Evidence]]:
     """Yield the captures that may have a revisit's payload, most likely first, and what is left to compare.
 
     With the profile identical-payload-digest, these are the captures that state its digest: the one that it
@@ -218,13 +218,17 @@ def candidates(revisit: One) -> Iterator[tuple[One, Evidence]]:
     With server-not-modified, whose digest is often that of an empty body, these are the captures that it
     names, then those of its URI that have the same ETag or Last-Modified; if it has none of these, those
     before it.
+
+    Args:
+        revisit: The revisit.
+        asked: Digests whose captures are followed already, by a revisit that led to this one.
     """
     profile = revisit.profile
-    has_digest = profile is Profile.IDENTICAL and revisit.has_digest
+    digest = revisit.digest if profile is Profile.IDENTICAL else None
     found: set[Hashable] = set()
     unknown: list[One] = []
     for one in chain.from_iterable(find() for find in (revisit.by_id, revisit.by_date)):
-        agrees = revisit.agrees(one) if has_digest else True
+        agrees = revisit.agrees(one) if digest is not None else True
         if agrees is not False and one.key not in found:
             found.add(one.key)
             if agrees:
@@ -232,7 +236,8 @@ def candidates(revisit: One) -> Iterator[tuple[One, Evidence]]:
             else:
                 unknown.append(one)
     # Only if none of those has it: there may be a million revisits of the same logo.
-    alike = (_nearest(revisit, captures) for captures in revisit.by_digest()) if has_digest else ()
+    is_new = digest is not None and digest not in asked
+    alike = (_nearest(revisit, captures) for captures in revisit.by_digest()) if is_new else ()
     yield from ((one, Evidence.NOTHING) for captures in alike for one in captures if one.key not in found)
     yield from ((one, Evidence.DIGEST) for one in unknown)
     if profile is Profile.NOT_MODIFIED:
@@ -265,7 +270,7 @@ def originals(revisit: One, failed: set[Hashable] | None = None) -> tuple[One, .
         FormatError: No candidate has the payload, and some are damaged.
     """
     search = _Search(set() if failed is None else failed)
-    found = _followed(revisit, (revisit.place,), search)
+    found = _followed(revisit, (), search)
     if search.steps >= MAX_REVISITS:
         search.failed.clear()
     return found
@@ -279,11 +284,13 @@ class _Search:
     steps: int = 0
 
 
-def _followed(revisit: One, path: tuple[Hashable, ...], search: _Search) -> tuple[One, ...]:
+def _followed(revisit: One, before: tuple[One, ...], search: _Search) -> tuple[One, ...]:
     if revisit.profile is Profile.UNKNOWN:
         return ()
+    path = (*before, revisit)
     damage: FormatError | None = None
-    for one, evidence in candidates(revisit):
+    asked = {one.digest for one in before if one.profile is Profile.IDENTICAL}
+    for one, evidence in candidates(revisit, asked):
         try:
             found = _reached(one, evidence, path, search)
             if found and _has_evidence(revisit, one, found[-1], evidence):
@@ -298,9 +305,9 @@ def _followed(revisit: One, path: tuple[Hashable, ...], search: _Search) -> tupl
     return ()
 
 
-def _reached(one: One, evidence: Evidence, path: tuple[Hashable, ...], search: _Search) -> tuple[One, ...]:
+def _reached(one: One, evidence: Evidence, path: tuple[One, ...], search: _Search) -> tuple[One, ...]:
     """Return a candidate that is an original, or one that is a revisit with those that it leads to."""
-    if one.place in path or one.place in search.failed or one.is_lost:
+    if one.is_lost or one.place in search.failed or any(one.place == it.place for it in path):
         return ()
     if not one.is_revisit:
         one.check()
@@ -310,7 +317,7 @@ def _reached(one: One, evidence: Evidence, path: tuple[Hashable, ...], search: _
     search.steps += 1
     if search.steps >= MAX_REVISITS:
         return ()
-    rest = _followed(one, (*path, one.place), search)
+    rest = _followed(one, path, search)
     if not rest:
         search.failed.add(one.place)
     return (one, *rest) if rest else ()
@@ -398,8 +405,9 @@ class IndexedCapture(Capture):
 
     @property
     @override
-    def has_digest(self) -> bool:
-        return self.stored.payload_digest is not None
+    def digest(self) -> Hashable | None:
+        digest = self.stored.payload_digest
+        return digest.key if digest is not None else None
 
     @override
     def by_id(self) -> Iterable[Self]:

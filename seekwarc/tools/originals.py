@@ -292,8 +292,9 @@ class _Numbered(Capture):
 
     @property
     @override
-    def has_digest(self) -> bool:
-        return self._all.catalogue.digests[self.key] != NO_HASH
+    def digest(self) -> Hashable | None:
+        digest = self._all.catalogue.digests[self.key]
+        return digest if digest != NO_HASH else None
 
     @override
     def by_id(self) -> Iterable[Self]:

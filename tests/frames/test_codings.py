@@ -475,6 +475,7 @@ SCRIPT = """
 import resource, sys
 from seekwarc.frames.codings import DecodedFile
 
+MAX = 1 << 40
 path, *codings = sys.argv[1:]
 with open(path, "rb", buffering=0) as file:
     DecodedFile(file, codings, limit=MAX).read(1)  # whatever is loaded late is loaded now
