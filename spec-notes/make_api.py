@@ -291,29 +291,29 @@ def page() -> str:
     for name in tools.offered:
         parts += entry(name, "seekwarc.tools", prefix="tools.")
     results = [
-        "verifying.Verification",
-        "verifying.ProblemKind",
-        "verifying.Problem",
-        "verifying.ProblemSeverity",
+        "check.verifying.Verification",
+        "check.verifying.ProblemKind",
+        "check.verifying.Problem",
+        "check.verifying.ProblemSeverity",
     ]
     results += [
-        "converting.Conversion",
-        "indexing.Indexing",
-        "recovering.Recovery",
-        "recovering.Loss",
-        "concatenating.Concatenation",
-        "deduplicating.Deduplication",
-        "describe.FileSummary",
-        "extracting.Extraction",
-        "extracting.Extracted",
-        "packing.NamedStream",
-        "splitting.Splitting",
-        "splitting.Piece",
-        "training.Training",
+        "make.converting.Conversion",
+        "make.indexing.Indexing",
+        "check.recovering.Recovery",
+        "check.recovering.Loss",
+        "edit.concatenating.Concatenation",
+        "edit.deduplicating.Deduplication",
+        "check.describe.FileSummary",
+        "make.extracting.Extraction",
+        "make.extracting.Extracted",
+        "make.packing.NamedStream",
+        "edit.splitting.Splitting",
+        "edit.splitting.Piece",
+        "make.training.Training",
     ]
     for result in results:
         home, _, name = result.rpartition(".")
-        parts += entry(name, f"seekwarc.tools.{home}")
+        parts += entry(name, f"seekwarc.{home}")
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

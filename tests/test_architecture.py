@@ -41,11 +41,15 @@ FLOOR = {
     "aio": 7,
     "scale": 7,
     "": 8,
-    "tools": 9,
-    "compat": 10,
-    "conform": 10,
-    "serve": 10,
-    "cli": 11,
+    "jobs": 9,
+    "make": 10,
+    "check": 11,
+    "edit": 11,
+    "tools": 12,
+    "compat": 13,
+    "conform": 13,
+    "serve": 13,
+    "cli": 14,
 }
 """How high each part of the package is; "" is the public face, `seekwarc/__init__.py`."""
 EDGES = {"seekwarc.__main__": {"cli"}}
@@ -83,9 +87,9 @@ MAY_ASSERT = {
     "seekwarc.inside.clips": "packets without times were given times, or refused",
     "seekwarc.inside.exact_clips": "the kind was chosen for its codecs; frames without times are left out",
     "seekwarc.inside.search_file": "a key is written after its page, by this package",
-    "seekwarc.tools.parts": "jobs that the module makes have a part",
-    "seekwarc.tools.sinks": "files that the module makes have entries",
-    "seekwarc.tools.workers": "only workers with a job send messages",
+    "seekwarc.jobs.parts": "jobs that the module makes have a part",
+    "seekwarc.make.sinks": "files that the module makes have entries",
+    "seekwarc.jobs.workers": "only workers with a job send messages",
 }
 """Modules with assertions that type checkers need, and why nothing that a file holds can make them fail."""
 
@@ -119,13 +123,17 @@ NO_TESTS_OF_THEIR_OWN = {
     "seekwarc.compat": "a docstring",
     "seekwarc.compat.warcio": "names of its modules, which their tests use",
     "seekwarc.compat.warcio.__main__": "tested as tests/compat/warcio/test_main.py",
+    "seekwarc.jobs": "a docstring",
+    "seekwarc.make": "a docstring",
+    "seekwarc.check": "a docstring",
+    "seekwarc.edit": "a docstring",
     "seekwarc.tools": "tested as tests/tools/test_init.py",
-    "seekwarc.tools.index_lines": "tested by tests/tools/test_indexing.py",
-    "seekwarc.tools.wacz_lines": "tested by tests/tools/test_wacz_validating.py",
-    "seekwarc.tools.wacz_pages": "tested by tests/tools/test_wacz_validating.py",
-    "seekwarc.tools.wacz_rules": "tested by tests/tools/test_wacz_validating.py",
-    "seekwarc.tools.wacz_zip": "tested by tests/tools/test_wacz_validating.py",
-    "seekwarc.tools.originals": "tested by tests/tools/test_closure.py and test_promoting.py",
+    "seekwarc.make.index_lines": "tested by tests/make/test_indexing.py",
+    "seekwarc.check.wacz_lines": "tested by tests/check/test_wacz_validating.py",
+    "seekwarc.check.wacz_pages": "tested by tests/check/test_wacz_validating.py",
+    "seekwarc.check.wacz_rules": "tested by tests/check/test_wacz_validating.py",
+    "seekwarc.check.wacz_zip": "tested by tests/check/test_wacz_validating.py",
+    "seekwarc.edit.originals": "tested by tests/edit/test_closure.py and test_promoting.py",
     "seekwarc.conform": "a docstring",
     "seekwarc.scale": "a docstring",
     "seekwarc.serve": "a docstring",
@@ -235,7 +243,9 @@ def test_only_frames_know_the_codec(part: str) -> None:
     assert not {name: found[name] for name in CODECS & found.keys()}
 
 
-@pytest.mark.parametrize("part", ["tools", "inside", "scale", "serve", "collection", "conform"])
+@pytest.mark.parametrize(
+    "part", ["jobs", "make", "check", "edit", "inside", "scale", "serve", "collection", "conform"]
+)
 def test_what_works_on_whole_archives_limits_what_it_decodes(part: str) -> None:
     """A small payload may hold any number of bytes: `open_decoded` has a limit, `open` has none."""
     assert not [
@@ -317,11 +327,11 @@ WITH_SIDECAR = {"Reader", "Collection", "SidecarOptions"}
 """What opens files so that ranges may be read by a sidecar."""
 
 
-@pytest.mark.parametrize("part", ["tools", "write"])
+@pytest.mark.parametrize("part", ["jobs", "make", "check", "edit", "write"])
 def test_rooms_that_write_open_no_file_with_a_sidecar(part: str) -> None:
     for module, path in PARTS[part].items():
         # Which records of a file can be read by range is what it tells.
-        if module == "seekwarc.tools.describe":
+        if module == "seekwarc.check.describe":
             continue
         for node in nodes_of(path):
             if isinstance(node, ast.Call):

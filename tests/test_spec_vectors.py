@@ -12,8 +12,8 @@ import pytest
 import zstandard
 
 import seekwarc
+from seekwarc.check.verifying import Verification, Verifier
 from seekwarc.errors import FormatError, SeekWarcError
-from seekwarc.tools.verifying import Verification, Verifier
 from tests.support.vectors import NOTES, SAMPLES, Vector, VectorRecord, manifest, sha256, vectors
 from tests.support.writing import walk
 

@@ -412,10 +412,10 @@ SUITES = {
     "writing": ["write/test_output.py", "write/test_record_types.py", "write/test_written.py"],
     "append": ["write/test_append.py", "-k", "another or giving_up or gone_on or refused"],
     "tools": [
-        "tools/test_batch.py",
-        "tools/test_extracting.py",
-        "tools/test_packing.py",
-        "tools/test_names.py",
+        "jobs/test_batch.py",
+        "make/test_extracting.py",
+        "make/test_packing.py",
+        "make/test_names.py",
     ],
     "command": ["cli/test_main.py", "cli/test_ls.py", "cli/test_lookup.py"],
 }

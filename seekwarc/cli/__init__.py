@@ -157,7 +157,7 @@ def _status_of(verb: str | None, words: list[str]) -> int:
         if status != FAILED:
             sys.stdout.flush()
     except (FormatError, NotFoundError) as error:
-        from seekwarc.tools.outcome import Failure
+        from seekwarc.jobs.outcome import Failure
 
         failure = Failure.of(error)
         say(f"{error}{failure.way_out}")
@@ -197,7 +197,7 @@ def _print_failure(options: argparse.Namespace, error: Exception) -> None:
     """Print as JSON that a verb failed; see spec-notes/json.md."""
     import json
 
-    from seekwarc.tools.outcome import Failure
+    from seekwarc.jobs.outcome import Failure
 
     target = getattr(options, "output", None)
     file = getattr(options, "file", None) or getattr(options, "index", None)

@@ -21,13 +21,13 @@ from seekwarc.cli.targets import absolute, output_target
 from seekwarc.compiling import override
 from seekwarc.errors import SeekWarcError, SourceError, TargetError, TargetExistsError
 from seekwarc.format.words import counted
+from seekwarc.jobs.batch import Pool, jobs_into, run, size_of
+from seekwarc.jobs.outcome import Job, Outcome, Status
+from seekwarc.jobs.parts import MIN_SIZE
+from seekwarc.jobs.work import Report, Work
 from seekwarc.storage.expand import expand
 from seekwarc.storage.zip_members import is_wacz
 from seekwarc.system import cores, default_threads
-from seekwarc.tools.batch import Pool, jobs_into, run, size_of
-from seekwarc.tools.outcome import Job, Outcome, Status
-from seekwarc.tools.parts import MIN_SIZE
-from seekwarc.tools.work import Report, Work
 from seekwarc.write.files import refuse_url
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from seekwarc.cli.printing import copied_text, printable, report_done, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option, input_target, output_target
+from seekwarc.edit.concatenating import Concatenation, concat
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.words import counted
-from seekwarc.tools.concatenating import Concatenation, concat
 
 __all__ = ["add_arguments", "run"]
 

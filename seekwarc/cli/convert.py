@@ -60,13 +60,13 @@ from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import DEFAULT_LEVEL
 from seekwarc.frames.pieces import Compression
+from seekwarc.jobs.outcome import Job, Status
+from seekwarc.jobs.work import JobContext
+from seekwarc.make.converting import Conversion, convert, holds_same
+from seekwarc.make.training import Gain, GainMeter, train
 from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.read.reader import Reader
 from seekwarc.read.resync import SHARED
-from seekwarc.tools.converting import Conversion, convert, holds_same
-from seekwarc.tools.outcome import Job, Status
-from seekwarc.tools.training import Gain, GainMeter, train
-from seekwarc.tools.work import JobContext
 from seekwarc.write.files import is_special, refuse_same_file
 from seekwarc.write.opening import open_output
 from seekwarc.write.writer import Writer

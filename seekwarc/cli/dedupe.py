@@ -23,9 +23,9 @@ from seekwarc.cli.printing import done_json, printable, report, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.sizes import SIZE, human_size
 from seekwarc.cli.targets import existing_option
+from seekwarc.edit.deduplicating import MIN_SIZE, Deduplication, dedupe
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.words import counted
-from seekwarc.tools.deduplicating import MIN_SIZE, Deduplication, dedupe
 
 __all__ = ["add_arguments", "run"]
 

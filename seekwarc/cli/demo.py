@@ -19,10 +19,10 @@ from seekwarc.cli.progress import watch
 from seekwarc.cli.sizes import SIZE, human_size
 from seekwarc.cli.targets import existing_option
 from seekwarc.errors import ChecksumError, SeekWarcError
+from seekwarc.make.converting import convert
+from seekwarc.make.example import FILM, RangeCost, make_example, measure
 from seekwarc.read.reader import Reader
 from seekwarc.system import temporary_folder
-from seekwarc.tools.converting import convert
-from seekwarc.tools.example import FILM, RangeCost, make_example, measure
 from seekwarc.write.files import refuse_existing
 
 __all__ = ["add_arguments", "run"]

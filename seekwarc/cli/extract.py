@@ -32,9 +32,9 @@ from seekwarc.cli.sizes import SIZE, human_size
 from seekwarc.cli.targets import existing_option, input_target
 from seekwarc.errors import NotFoundError, SeekWarcError
 from seekwarc.format.words import counted
+from seekwarc.jobs.outcome import Outcome
+from seekwarc.make.extracting import MANIFEST, MAX_SIZE, Extracted, extract
 from seekwarc.storage.opening import open_source
-from seekwarc.tools.extracting import MANIFEST, MAX_SIZE, Extracted, extract
-from seekwarc.tools.outcome import Outcome
 
 __all__ = ["add_arguments", "run"]
 

@@ -27,9 +27,9 @@ from seekwarc.cli.progress import watch
 from seekwarc.cli.selecting import add_list_arguments, add_selection_arguments, choice_of
 from seekwarc.cli.sizes import SIZE, human_size
 from seekwarc.cli.targets import existing_option
+from seekwarc.edit.filtering import Filtering, filter  # noqa: A004 - the name of the verb
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.words import counted
-from seekwarc.tools.filtering import Filtering, filter  # noqa: A004 - the name of the verb
 
 __all__ = ["add_arguments", "run"]
 

@@ -24,8 +24,8 @@ from seekwarc.cli.targets import existing_option
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.words import counted
 from seekwarc.inside.times import parse_time, time_text
+from seekwarc.make.framing import MAX_ASKED, MAX_PICTURES, MAX_WIDTH, Saved, frames
 from seekwarc.read.record import Record
-from seekwarc.tools.framing import MAX_ASKED, MAX_PICTURES, MAX_WIDTH, Saved, frames
 
 __all__ = ["add_arguments", "run"]
 

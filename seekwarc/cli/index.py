@@ -59,14 +59,14 @@ from seekwarc.collection.entry import damaged_places
 from seekwarc.errors import FormatError, SeekWarcError
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.words import counted
+from seekwarc.jobs.outcome import Job, Status
+from seekwarc.jobs.sorting import sorted_lines
+from seekwarc.jobs.work import JobContext
+from seekwarc.make.index_lines import Place
+from seekwarc.make.indexing import Indexing, file_name, index, write_lines
+from seekwarc.make.zipnum import index_output
 from seekwarc.storage.expand import expand
 from seekwarc.system import temporary_folder
-from seekwarc.tools.index_lines import Place
-from seekwarc.tools.indexing import Indexing, file_name, index, write_lines
-from seekwarc.tools.outcome import Job, Status
-from seekwarc.tools.sorting import sorted_lines
-from seekwarc.tools.work import JobContext
-from seekwarc.tools.zipnum import index_output
 from seekwarc.write.files import refuse_same_file
 from seekwarc.write.output import FileObjectOutput, Output
 
@@ -286,7 +286,7 @@ def _lines_of(paths: Iterable[str]) -> Iterator[bytes]:
 
 
 def _rows_of(path: str) -> Iterator[bytes]:
-    from seekwarc.tools.parquet import lines_in
+    from seekwarc.make.parquet import lines_in
 
     return lines_in(path)
 

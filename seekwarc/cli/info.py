@@ -25,6 +25,15 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from seekwarc.cdx.wacz import pages_in
+from seekwarc.check.describe import (
+    SHADES,
+    FileSummary,
+    describe_file,
+    describe_index,
+    describe_record,
+    frame_picture,
+    typical_read,
+)
 from seekwarc.cli.arguments import add_flag, add_json_argument
 from seekwarc.cli.arguments import number as count_of
 from seekwarc.cli.batch import Printer, add_batch_arguments, run_batch
@@ -36,8 +45,11 @@ from seekwarc.cli.targets import input_target, open_archive
 from seekwarc.collection.collection import Collection
 from seekwarc.collection.entry import damaged_places
 from seekwarc.collection.groups import GROUPINGS, Group, Grouping, Groups, Savings
+from seekwarc.edit.indexed import is_index
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.words import counted
+from seekwarc.jobs.outcome import Job, Status
+from seekwarc.jobs.work import JobContext
 from seekwarc.read.body import TableStatus
 from seekwarc.read.options import OpenOptions
 from seekwarc.read.reader import Reader
@@ -45,18 +57,6 @@ from seekwarc.read.selection import Selection
 from seekwarc.storage.expand import expand
 from seekwarc.storage.opening import open_source, open_stored
 from seekwarc.storage.zip_members import is_wacz, open_zip
-from seekwarc.tools.describe import (
-    SHADES,
-    FileSummary,
-    describe_file,
-    describe_index,
-    describe_record,
-    frame_picture,
-    typical_read,
-)
-from seekwarc.tools.indexed import is_index
-from seekwarc.tools.outcome import Job, Status
-from seekwarc.tools.work import JobContext
 
 if TYPE_CHECKING:
     from seekwarc.format.seektable import SeekTable

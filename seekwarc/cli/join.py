@@ -25,11 +25,11 @@ from seekwarc.cli.printing import printable, report_done, say
 from seekwarc.cli.progress import WatchedStream, progress_bar, progress_is_seen, watch
 from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option
+from seekwarc.edit.joining import JoinedResource, Joining, join
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.words import counted
+from seekwarc.jobs.outcome import Status
 from seekwarc.storage.streams import ReadableStream
-from seekwarc.tools.joining import JoinedResource, Joining, join
-from seekwarc.tools.outcome import Status
 
 __all__ = ["add_arguments", "run"]
 

@@ -25,9 +25,9 @@ from seekwarc.cli.options import add_index_limits, index_limits
 from seekwarc.cli.printing import printable
 from seekwarc.cli.targets import input_target
 from seekwarc.errors import NotFoundError
+from seekwarc.jobs.pipes import searchable
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeSource
-from seekwarc.tools.pipes import searchable
 
 __all__ = ["add_arguments", "run"]
 

@@ -108,7 +108,7 @@ def _lines(options: argparse.Namespace, files: list[str], listing: _Listing, wid
 
 def _sorted(lines: Iterator[_Line], key: Callable[[Record], bytes]) -> Iterator[_Line]:
     """Yield the lines in the order of their keys, also those before an error, which is raised at the end."""
-    from seekwarc.tools.sorting import sorted_lines
+    from seekwarc.jobs.sorting import sorted_lines
 
     problems: list[SeekWarcError] = []
 
@@ -179,7 +179,7 @@ class _Listing:
 
 
 def _damaged(name: str, damages: list[FormatError]) -> dict[str, object]:
-    from seekwarc.tools.outcome import Failure, Status
+    from seekwarc.jobs.outcome import Failure, Status
 
     return {
         "file": name,

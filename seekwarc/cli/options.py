@@ -140,6 +140,6 @@ def writer_options(options: argparse.Namespace) -> dict[str, Any]:
 
 def dictionary_at(name: str, **limits: Unpack[ReadLimits]) -> StoredDictionary:
     """Read a dictionary from a file that is one, or that begins with one."""
-    from seekwarc.tools.dictionaries import dictionary
+    from seekwarc.make.dictionaries import dictionary
 
     return dictionary(input_target(name), **limits)

@@ -24,7 +24,7 @@ from seekwarc.cli.progress import WatchedStream, progress_bar, progress_is_seen
 from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option, input_target, output_target
 from seekwarc.errors import SeekWarcError, SourceError
-from seekwarc.tools.packing import NamedStream, files_below, pack
+from seekwarc.make.packing import NamedStream, files_below, pack
 from seekwarc.write.dedup import Duplicates
 from seekwarc.write.files import ExistingSeries
 

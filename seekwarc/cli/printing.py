@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final
 from seekwarc.cli.sizes import human_size
 
 if TYPE_CHECKING:
+    from seekwarc.edit.concatenating import Concatenation
+    from seekwarc.edit.filtering import Filtering
+    from seekwarc.edit.redacting import Redaction
+    from seekwarc.edit.splitting import Piece, Splitting
     from seekwarc.frames.dictionary import Dictionary
-    from seekwarc.tools.concatenating import Concatenation
-    from seekwarc.tools.filtering import Filtering
-    from seekwarc.tools.redacting import Redaction
-    from seekwarc.tools.splitting import Piece, Splitting
 
 __all__ = [
     "STANDARD_OUTPUT",

@@ -6,9 +6,9 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from seekwarc.jobs.progress import ProgressSource
 from seekwarc.storage.source import RangeSource
 from seekwarc.storage.streams import ReadableStream, read_some
-from seekwarc.tools.progress import ProgressSource
 
 if TYPE_CHECKING:
     from tqdm import tqdm

@@ -23,6 +23,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
+from seekwarc.check.recovering import Loss, Recovery, recover
 from seekwarc.cli.arguments import add_flag, add_json_argument
 from seekwarc.cli.batch import (
     Printer,
@@ -47,13 +48,12 @@ from seekwarc.cli.targets import existing_option, input_target, output_target
 from seekwarc.errors import FormatError, UnsupportedError
 from seekwarc.format.words import counted
 from seekwarc.frames.pieces import detect
+from seekwarc.jobs.outcome import Job, Status
+from seekwarc.jobs.pipes import revocable, searchable
+from seekwarc.jobs.work import JobContext
+from seekwarc.make.converting import content_digest
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.remote_url import is_url
-from seekwarc.tools.converting import content_digest
-from seekwarc.tools.outcome import Job, Status
-from seekwarc.tools.pipes import revocable, searchable
-from seekwarc.tools.recovering import Loss, Recovery, recover
-from seekwarc.tools.work import JobContext
 from seekwarc.write.files import refuse_same_file
 
 __all__ = ["add_arguments", "run"]

@@ -32,9 +32,9 @@ from seekwarc.cli.progress import watch
 from seekwarc.cli.selecting import add_list_arguments, add_selection_arguments, choice_of
 from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option
+from seekwarc.edit.redacting import Redaction, redact
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.words import counted
-from seekwarc.tools.redacting import Redaction, redact
 
 __all__ = ["add_arguments", "run"]
 

@@ -28,7 +28,7 @@ from seekwarc.errors import NotFoundError
 from seekwarc.format.conditions import checked_type
 from seekwarc.format.words import counted
 from seekwarc.inside.snippets import Snippet
-from seekwarc.tools.text_searching import LIMIT, MAX_LIMIT, Hit, Search, SearchIndex
+from seekwarc.make.text_searching import LIMIT, MAX_LIMIT, Hit, Search, SearchIndex
 
 __all__ = ["add_arguments", "run"]
 

@@ -13,8 +13,8 @@ from seekwarc.format.conditions import checked_status, checked_type, date_bound
 from seekwarc.storage.expand import expand
 
 if TYPE_CHECKING:
+    from seekwarc.edit.choosing import ChoiceConditions
     from seekwarc.read.selection import Conditions, Selection
-    from seekwarc.tools.choosing import ChoiceConditions
 
 __all__ = [
     "add_date_arguments",

@@ -15,12 +15,12 @@ from seekwarc.cli.targets import absolute, existing_option
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.sidecar import SIDECAR_SUFFIX
 from seekwarc.format.words import counted
+from seekwarc.jobs.outcome import Job, Status
+from seekwarc.jobs.work import JobContext
+from seekwarc.make.sidecars import MIN_SIZE, SPACING, Sidecar, sidecar
 from seekwarc.read.sidecar_file import is_sidecar_of
 from seekwarc.storage.expand import expand
 from seekwarc.storage.remote_url import is_url
-from seekwarc.tools.outcome import Job, Status
-from seekwarc.tools.sidecars import MIN_SIZE, SPACING, Sidecar, sidecar
-from seekwarc.tools.work import JobContext
 
 __all__ = ["add_sidecar_arguments", "make_sidecars"]
 

@@ -22,9 +22,9 @@ from seekwarc.cli.printing import copied_text, piece_json, piece_text, printable
 from seekwarc.cli.progress import watch
 from seekwarc.cli.sizes import SIZE
 from seekwarc.cli.targets import existing_option, input_target
+from seekwarc.edit.splitting import Splitting, split
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.words import counted
-from seekwarc.tools.splitting import Splitting, split
 
 __all__ = ["add_arguments", "run"]
 

@@ -39,12 +39,12 @@ from seekwarc.errors import NotFoundError
 from seekwarc.format.words import counted
 from seekwarc.inside.parsing import resiliparse_needed
 from seekwarc.inside.text import MAX_SIZE, MAX_TEXT
+from seekwarc.jobs.outcome import Job, Status
+from seekwarc.jobs.work import JobContext
+from seekwarc.make.page_files import PageForm, form_of
+from seekwarc.make.texts import TextPages, merge_pages, text
 from seekwarc.read.selection import Selection
 from seekwarc.system import temporary_folder
-from seekwarc.tools.outcome import Job, Status
-from seekwarc.tools.page_files import PageForm, form_of
-from seekwarc.tools.texts import TextPages, merge_pages, text
-from seekwarc.tools.work import JobContext
 from seekwarc.write.files import refuse_same_file
 from seekwarc.write.opening import open_output
 from seekwarc.write.output import FileObjectOutput, Output

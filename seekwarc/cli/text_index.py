@@ -14,10 +14,10 @@ from seekwarc.cli.printing import picked, report, say
 from seekwarc.errors import SeekWarcError, SourceError
 from seekwarc.format.words import counted
 from seekwarc.inside.parsing import resiliparse_needed
+from seekwarc.jobs.outcome import Job, Status
+from seekwarc.jobs.work import JobContext
+from seekwarc.make.text_indexing import IndexUpdate, PageSpool, TextIndexing, spool_pages, version_of
 from seekwarc.storage.expand import expand
-from seekwarc.tools.outcome import Job, Status
-from seekwarc.tools.text_indexing import IndexUpdate, PageSpool, TextIndexing, spool_pages, version_of
-from seekwarc.tools.work import JobContext
 from seekwarc.write.files import refuse_same_file
 
 __all__ = ["add_text_argument", "make_text_index"]

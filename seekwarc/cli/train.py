@@ -21,8 +21,8 @@ from seekwarc.cli.targets import existing_option, input_target, output_target
 from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE
 from seekwarc.frames.encoder import DEFAULT_LEVEL
+from seekwarc.make.training import DEFAULT_SIZE, Gain, Training, train
 from seekwarc.storage.expand import expand
-from seekwarc.tools.training import DEFAULT_SIZE, Gain, Training, train
 from seekwarc.write.files import refuse_same_file
 from seekwarc.write.opening import committed
 

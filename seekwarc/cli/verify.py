@@ -31,6 +31,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Self
 
+from seekwarc.check.verifying import Problem, ProblemKind, ProblemSeverity, Verification, Verifier
 from seekwarc.cli.arguments import add_flag
 from seekwarc.cli.batch import Printer, add_batch_arguments, run_batch
 from seekwarc.cli.options import add_limit_arguments, limit_options
@@ -41,12 +42,11 @@ from seekwarc.conform.profile import ProfileCheck
 from seekwarc.conform.requirements import Broken, Profile
 from seekwarc.format.words import counted
 from seekwarc.frames.pieces import detect
+from seekwarc.jobs.outcome import Job, Status
+from seekwarc.jobs.pipes import searchable
+from seekwarc.jobs.work import JobContext
 from seekwarc.storage.expand import expand
 from seekwarc.storage.opening import open_source
-from seekwarc.tools.outcome import Job, Status
-from seekwarc.tools.pipes import searchable
-from seekwarc.tools.verifying import Problem, ProblemKind, ProblemSeverity, Verification, Verifier
-from seekwarc.tools.work import JobContext
 from seekwarc.write.files import unwritable
 
 __all__ = ["add_arguments", "run"]

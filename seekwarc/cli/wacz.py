@@ -21,6 +21,7 @@ import argparse
 import json
 from dataclasses import asdict
 
+from seekwarc.check.wacz_validating import validate_wacz
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments
 from seekwarc.cli.options import add_limit_arguments, limit_options
 from seekwarc.cli.printing import done_json, printable, report_done, say
@@ -29,11 +30,10 @@ from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option, output_target
 from seekwarc.errors import SeekWarcError, SourceError
 from seekwarc.format.words import counted
+from seekwarc.make.wacz_creating import create_wacz
+from seekwarc.make.wacz_merging import merge_wacz
+from seekwarc.make.wacz_writing import WaczWriting
 from seekwarc.system import cores
-from seekwarc.tools.wacz_creating import create_wacz
-from seekwarc.tools.wacz_merging import merge_wacz
-from seekwarc.tools.wacz_validating import validate_wacz
-from seekwarc.tools.wacz_writing import WaczWriting
 
 __all__ = ["add_arguments", "run"]
 

@@ -28,9 +28,9 @@ from distributed import Client, Future, KilledWorker, Worker, get_worker
 
 from seekwarc import __version__
 from seekwarc.errors import FormatWarning, SeekWarcError, SourceError
-from seekwarc.tools.outcome import DIED, Failure, Job, Outcome, Status
-from seekwarc.tools.progress import counting
-from seekwarc.tools.work import JobContext, Report, Work, attempt, hidden_folder
+from seekwarc.jobs.outcome import DIED, Failure, Job, Outcome, Status
+from seekwarc.jobs.progress import counting
+from seekwarc.jobs.work import JobContext, Report, Work, attempt, hidden_folder
 
 __all__ = ["Cluster"]
 

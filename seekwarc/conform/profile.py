@@ -20,6 +20,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from seekwarc.check.examine import Damage, Intact
+from seekwarc.check.verifying import Problem, Verification, VerifyListener
 from seekwarc.compiling import override
 from seekwarc.conform.requirements import MODES, Account, Profile
 from seekwarc.errors import ChecksumError, FormatError, TruncatedError
@@ -32,8 +34,6 @@ from seekwarc.frames.encoder import MAX_FRAME_SIZE, MIN_FRAME_SIZE
 from seekwarc.frames.scan import Window, frame_start_at
 from seekwarc.read.record import Record
 from seekwarc.storage.source import RangeSource
-from seekwarc.tools.examine import Damage, Intact
-from seekwarc.tools.verifying import Problem, Verification, VerifyListener
 
 if TYPE_CHECKING:
     from seekwarc.write.file_layout import TableMode

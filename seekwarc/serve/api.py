@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from seekwarc.check.describe import coverage_of, payload_format
 from seekwarc.collection.entry import Entry, is_place
 from seekwarc.collection.record_table import SORTS, Query
 from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit
@@ -35,7 +36,6 @@ from seekwarc.serve.served import ServedRecord
 from seekwarc.serve.stream import Workers, while_connected
 from seekwarc.serve.strips import PICTURES, Strips, has_strip, picture_tag
 from seekwarc.serve.text_search import TextSearch
-from seekwarc.tools.describe import coverage_of, payload_format
 
 __all__ = ["MAX_CELLS", "MAX_ROWS", "api_routes"]
 

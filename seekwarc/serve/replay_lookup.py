@@ -26,12 +26,12 @@ from seekwarc.format.dates import WarcDate
 from seekwarc.format.partial import resource_of
 from seekwarc.format.post import with_query
 from seekwarc.format.surt import surt
+from seekwarc.make.index_lines import sent_by
 from seekwarc.read.record import Record
 from seekwarc.serve.headers import clean
 from seekwarc.serve.library import KEY, Library
 from seekwarc.serve.replay_fields import redirect_target
 from seekwarc.serve.served import ServedRecord
-from seekwarc.tools.index_lines import sent_by
 
 __all__ = ["Asked", "Captures", "Found", "answer_of", "without_busters"]
 

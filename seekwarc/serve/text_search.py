@@ -16,9 +16,9 @@ from seekwarc.errors import SourceTimeoutError
 from seekwarc.format.header_fields import whole_number
 from seekwarc.inside.query import MAX_QUERY
 from seekwarc.inside.search import Order
+from seekwarc.make.text_searching import Hit, SearchIndex
 from seekwarc.read.reader import Reader
 from seekwarc.serve.library import Library
-from seekwarc.tools.text_searching import Hit, SearchIndex
 
 __all__ = ["MAX_HITS", "TextSearch", "is_text_index"]
 

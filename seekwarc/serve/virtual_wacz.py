@@ -23,6 +23,9 @@ from seekwarc.cdx.wacz_index import MAX_INDEX
 from seekwarc.closing import Recent
 from seekwarc.errors import FormatError, LimitError, NotFoundError, UnsupportedError
 from seekwarc.format.cdxj import TABLE_FIELD, CdxjLine
+from seekwarc.make.index_lines import LineOptions, Lines
+from seekwarc.make.wacz_creating import Made, PageReader, warc_name
+from seekwarc.make.wacz_writing import WaczOutput
 from seekwarc.read.record import Record
 from seekwarc.serve.headers import SAFE
 from seekwarc.serve.library import Library
@@ -32,9 +35,6 @@ from seekwarc.serve.representation import Representation
 from seekwarc.serve.stream import Workers, send_answer, while_connected
 from seekwarc.storage.source import RangeSource, SourceWrapper
 from seekwarc.system import temporary_folder
-from seekwarc.tools.index_lines import LineOptions, Lines
-from seekwarc.tools.wacz_creating import Made, PageReader, warc_name
-from seekwarc.tools.wacz_writing import WaczOutput
 from seekwarc.write.opening import open_output
 
 __all__ = ["VirtualWacz", "wacz_route"]

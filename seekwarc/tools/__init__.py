@@ -17,57 +17,57 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from seekwarc.tools.concatenating import concat as concat
-    from seekwarc.tools.converting import convert as convert
-    from seekwarc.tools.deduplicating import dedupe as dedupe
-    from seekwarc.tools.describe import info as info
-    from seekwarc.tools.dictionaries import dictionary as dictionary
-    from seekwarc.tools.extracting import extract as extract
-    from seekwarc.tools.filtering import filter as filter  # noqa: A004 - the name of the verb
-    from seekwarc.tools.framing import frames as frames
-    from seekwarc.tools.indexing import index as index
-    from seekwarc.tools.joining import join as join
-    from seekwarc.tools.packing import pack as pack
-    from seekwarc.tools.recovering import recover as recover
-    from seekwarc.tools.redacting import redact as redact
-    from seekwarc.tools.sidecars import sidecar as sidecar
-    from seekwarc.tools.splitting import split as split
-    from seekwarc.tools.text_indexing import index_text as index_text
-    from seekwarc.tools.text_searching import SearchIndex as SearchIndex
-    from seekwarc.tools.text_searching import search as search
-    from seekwarc.tools.texts import text as text
-    from seekwarc.tools.training import train as train
-    from seekwarc.tools.verifying import verify as verify
-    from seekwarc.tools.wacz_creating import create_wacz as create_wacz
-    from seekwarc.tools.wacz_merging import merge_wacz as merge_wacz
-    from seekwarc.tools.wacz_validating import validate_wacz as validate_wacz
+    from seekwarc.check.describe import info as info
+    from seekwarc.check.recovering import recover as recover
+    from seekwarc.check.verifying import verify as verify
+    from seekwarc.check.wacz_validating import validate_wacz as validate_wacz
+    from seekwarc.edit.concatenating import concat as concat
+    from seekwarc.edit.deduplicating import dedupe as dedupe
+    from seekwarc.edit.filtering import filter as filter  # noqa: A004 - the name of the verb
+    from seekwarc.edit.joining import join as join
+    from seekwarc.edit.redacting import redact as redact
+    from seekwarc.edit.splitting import split as split
+    from seekwarc.make.converting import convert as convert
+    from seekwarc.make.dictionaries import dictionary as dictionary
+    from seekwarc.make.extracting import extract as extract
+    from seekwarc.make.framing import frames as frames
+    from seekwarc.make.indexing import index as index
+    from seekwarc.make.packing import pack as pack
+    from seekwarc.make.sidecars import sidecar as sidecar
+    from seekwarc.make.text_indexing import index_text as index_text
+    from seekwarc.make.text_searching import SearchIndex as SearchIndex
+    from seekwarc.make.text_searching import search as search
+    from seekwarc.make.texts import text as text
+    from seekwarc.make.training import train as train
+    from seekwarc.make.wacz_creating import create_wacz as create_wacz
+    from seekwarc.make.wacz_merging import merge_wacz as merge_wacz
 
 # A tool is imported when it is used.
 _HOMES = {
-    "SearchIndex": "seekwarc.tools.text_searching",
-    "concat": "seekwarc.tools.concatenating",
-    "convert": "seekwarc.tools.converting",
-    "create_wacz": "seekwarc.tools.wacz_creating",
-    "dedupe": "seekwarc.tools.deduplicating",
-    "dictionary": "seekwarc.tools.dictionaries",
-    "extract": "seekwarc.tools.extracting",
-    "filter": "seekwarc.tools.filtering",
-    "frames": "seekwarc.tools.framing",
-    "index": "seekwarc.tools.indexing",
-    "index_text": "seekwarc.tools.text_indexing",
-    "info": "seekwarc.tools.describe",
-    "join": "seekwarc.tools.joining",
-    "pack": "seekwarc.tools.packing",
-    "recover": "seekwarc.tools.recovering",
-    "merge_wacz": "seekwarc.tools.wacz_merging",
-    "redact": "seekwarc.tools.redacting",
-    "search": "seekwarc.tools.text_searching",
-    "sidecar": "seekwarc.tools.sidecars",
-    "split": "seekwarc.tools.splitting",
-    "text": "seekwarc.tools.texts",
-    "train": "seekwarc.tools.training",
-    "validate_wacz": "seekwarc.tools.wacz_validating",
-    "verify": "seekwarc.tools.verifying",
+    "SearchIndex": "seekwarc.make.text_searching",
+    "concat": "seekwarc.edit.concatenating",
+    "convert": "seekwarc.make.converting",
+    "create_wacz": "seekwarc.make.wacz_creating",
+    "dedupe": "seekwarc.edit.deduplicating",
+    "dictionary": "seekwarc.make.dictionaries",
+    "extract": "seekwarc.make.extracting",
+    "filter": "seekwarc.edit.filtering",
+    "frames": "seekwarc.make.framing",
+    "index": "seekwarc.make.indexing",
+    "index_text": "seekwarc.make.text_indexing",
+    "info": "seekwarc.check.describe",
+    "join": "seekwarc.edit.joining",
+    "pack": "seekwarc.make.packing",
+    "recover": "seekwarc.check.recovering",
+    "merge_wacz": "seekwarc.make.wacz_merging",
+    "redact": "seekwarc.edit.redacting",
+    "search": "seekwarc.make.text_searching",
+    "sidecar": "seekwarc.make.sidecars",
+    "split": "seekwarc.edit.splitting",
+    "text": "seekwarc.make.texts",
+    "train": "seekwarc.make.training",
+    "validate_wacz": "seekwarc.check.wacz_validating",
+    "verify": "seekwarc.check.verifying",
 }
 __all__ = list(_HOMES)
 

@@ -16,8 +16,8 @@ from seekwarc import Index, Stats
 from seekwarc.cdx import index as module
 from seekwarc.errors import FormatError, SeekWarcError, SourceError, UnsupportedError
 from seekwarc.format.seektable import TableReference, TableTrust
+from seekwarc.make.indexing import index
 from seekwarc.read.zstd_body import table_choice
-from seekwarc.tools.indexing import index
 from tests.support.cdx import cdxj_line, many_lines, tabbed_cluster, wacz_cluster
 from tests.support.foreign import CRLF2, Entry, Foreign, cut, warc_header
 from tests.support.leaks import open_below

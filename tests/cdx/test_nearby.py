@@ -12,7 +12,7 @@ import seekwarc
 from seekwarc import Index, ResolvedRevisit
 from seekwarc.cdx import nearby
 from seekwarc.errors import FormatError, NotFoundError, SegmentError, UnsupportedError
-from seekwarc.tools.indexing import index
+from seekwarc.make.indexing import index
 from tests.support.writing import MIB, noise, text
 
 URI = "http://example.org/"

@@ -223,7 +223,7 @@ def test_what_was_appended_is_on_disk(bench, tmp_path, monkeypatch) -> None:
 # A signal.
 
 SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143}
-MAKE_FILES = {"write/output.py", "write/files.py", "write/append.py", "tools/splitting.py"}
+MAKE_FILES = {"write/output.py", "write/files.py", "write/append.py", "edit/splitting.py"}
 MAX_PLACES = 5
 
 

@@ -16,8 +16,8 @@ import jsonschema
 import pytest
 
 import seekwarc
+from seekwarc.make.extracting import Extractor
 from seekwarc.read.selection import Selection
-from seekwarc.tools.extracting import Extractor
 from tests.cli.conftest import FORMS, run_on_terminal, wait_for
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "spec-notes" / "json.schema.json").read_text())
@@ -170,7 +170,7 @@ def test_a_file_is_listed_if_the_interrupt_comes_as_it_is_named(crawl, tmp_path,
         os.replace(source, target)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("seekwarc.tools.extracting.replace", replace_and_stop)
+    monkeypatch.setattr("seekwarc.make.extracting.replace", replace_and_stop)
     with pytest.raises(KeyboardInterrupt):
         extract_all(crawl.zst, tmp_path / "new")
     assert assert_whole_and_listed(tmp_path / "new") == 1
@@ -180,7 +180,7 @@ def test_a_file_is_not_listed_if_the_interrupt_comes_before(crawl, tmp_path, mon
     def stop(source: str, target: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("seekwarc.tools.extracting.replace", stop)
+    monkeypatch.setattr("seekwarc.make.extracting.replace", stop)
     with pytest.raises(KeyboardInterrupt):
         extract_all(crawl.zst, tmp_path / "new")
     assert assert_whole_and_listed(tmp_path / "new") == 0

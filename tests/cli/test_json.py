@@ -10,7 +10,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from seekwarc.tools.outcome import KINDS, Status
+from seekwarc.jobs.outcome import KINDS, Status
 from tests.support.foreign import Foreign
 from tests.support.jobs import make_sources
 from tests.support.partial import PartsWriter

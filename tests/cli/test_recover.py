@@ -351,7 +351,7 @@ def test_a_terminal_is_shown_how_far_it_is(crawl, tmp_path) -> None:
 
 
 def test_nothing_found_is_the_library_s_not_found(tmp_path) -> None:
-    from seekwarc.tools.recovering import recover  # noqa: PLC0415
+    from seekwarc.check.recovering import recover  # noqa: PLC0415
 
     with pytest.raises(NotFoundError):
         recover(b"nothing", tmp_path / "saved.warc.zst")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from seekwarc.tools.verifying import REMEDIES
+from seekwarc.check.verifying import REMEDIES
 from tests.cli.conftest import FORMS, Answer, assert_well_behaved, run_on_terminal
 from tests.support.foreign import Foreign, text, warc_header
 from tests.support.vectors import SAMPLES

@@ -14,7 +14,7 @@ from seekwarc.collection.entry import describe, described, entry_of_line, neares
 from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.warc import build_record_header
-from seekwarc.tools.converting import convert
+from seekwarc.make.converting import convert
 from tests.support.foreign import Foreign
 from tests.support.sources import RecordingSource
 from tests.support.writing import DATE, URI, noise, record_id

@@ -20,8 +20,8 @@ import seekwarc
 from seekwarc import Collection, DigestVerdict, JoinedRecord, SegmentError, TableStatus
 from seekwarc.errors import ChecksumError, FormatError, NotFoundError, RangeError
 from seekwarc.format.warc import build_record_header
+from seekwarc.make.converting import convert
 from seekwarc.storage.local import LocalFileSource
-from seekwarc.tools.converting import convert
 from tests.support.foreign import CRLF2, Foreign
 from tests.support.reading import time_limit
 from tests.support.rounds import rounds

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from seekwarc.errors import FormatError, FormatWarning, SeekWarcError, SourceError
+from seekwarc.jobs.batch import run
+from seekwarc.jobs.outcome import Job, Status
+from seekwarc.jobs.work import JobContext
 from seekwarc.storage.opening import open_source
-from seekwarc.tools.batch import run
-from seekwarc.tools.outcome import Job, Status
-from seekwarc.tools.work import JobContext
 from tests.support.foreign import Foreign
 from tests.support.outcomes import Heard
 from tests.support.writing import noise

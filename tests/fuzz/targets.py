@@ -22,6 +22,8 @@ from typing import Final
 import zstandard
 
 import seekwarc
+from seekwarc.check.recovering import recover
+from seekwarc.check.verifying import Verifier
 from seekwarc.errors import FormatError, SeekWarcError
 from seekwarc.format.chunked import ChunkedBody
 from seekwarc.format.header_fields import find_header_end
@@ -35,8 +37,6 @@ from seekwarc.frames.dictionary import load_dictionary
 from seekwarc.frames.scan import Window, frames_from
 from seekwarc.read.chunked_payload import ChunkedExtent
 from seekwarc.storage.local import BytesSource
-from seekwarc.tools.recovering import recover
-from seekwarc.tools.verifying import Verifier
 from seekwarc.write.append import existing_file
 from tests.support.memory import MemoryBody
 from tests.support.sources import Pipe

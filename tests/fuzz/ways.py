@@ -27,9 +27,9 @@ from pathlib import Path
 from typing import Final
 
 import seekwarc
+from seekwarc.check.recovering import recover
+from seekwarc.check.verifying import Verifier
 from seekwarc.cli import main
-from seekwarc.tools.recovering import recover
-from seekwarc.tools.verifying import Verifier
 from seekwarc.write.append import existing_file
 from tests.support.sources import Pipe
 

@@ -26,13 +26,13 @@ import pytest
 
 import seekwarc
 from seekwarc import Index
+from seekwarc.check.verifying import Verifier
 from seekwarc.errors import FormatError, FormatWarning
 from seekwarc.format.cdxj import TABLE_FIELD, CdxjLine
 from seekwarc.format.post import body_query
 from seekwarc.format.surt import surt
-from seekwarc.tools.converting import convert
-from seekwarc.tools.indexing import index
-from seekwarc.tools.verifying import Verifier
+from seekwarc.make.converting import convert
+from seekwarc.make.indexing import index
 from tests.conftest import SAMPLES
 from tests.support.foreign import gzip_member
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from seekwarc.tools.concatenating import concat
-from seekwarc.tools.splitting import split
+from seekwarc.edit.concatenating import concat
+from seekwarc.edit.splitting import split
 from tests.support.foreign import Foreign
 from tests.support.writing import (
     HTTP_HEAD,

@@ -12,7 +12,7 @@ import pytest
 
 import seekwarc
 from seekwarc import FormatWarning
-from seekwarc.tools.verifying import Verifier
+from seekwarc.check.verifying import Verifier
 from tests.support.foreign import CRLF2, gzip_member, warc_header, zstd_frame
 from tests.support.writing import HTTP_HEAD, KIB, RESPONSE, noise, small_dictionary, text, written
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import seekwarc
-from seekwarc.tools.concatenating import concat
-from seekwarc.tools.converting import convert
+from seekwarc.edit.concatenating import concat
+from seekwarc.make.converting import convert
 from tests.interop import independent_reader
 from tests.interop.agreement import compare, compare_damaged, compare_places
 from tests.interop.conftest import compare_file

@@ -23,7 +23,7 @@ import pytest
 import seekwarc
 from seekwarc import Collection, ResolvedRevisit
 from seekwarc.errors import FormatError, FormatWarning, NotFoundError
-from seekwarc.tools.converting import convert
+from seekwarc.make.converting import convert
 from tests.conftest import SAMPLES
 
 pytestmark = pytest.mark.needs("module:warcio", "module:brotli")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from seekwarc.tools.verifying import ProblemSeverity, Verification, Verifier
+from seekwarc.check.verifying import ProblemSeverity, Verification, Verifier
 
 BROKEN = {
     "warcio-example-bad-non-chunked.warc.gz",

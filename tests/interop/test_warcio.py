@@ -20,7 +20,7 @@ import zstandard
 
 import seekwarc
 from seekwarc import Collection, Duplicates, ResolvedRevisit
-from seekwarc.tools.converting import convert
+from seekwarc.make.converting import convert
 from tests.conftest import ODD_SAMPLES
 from tests.support.foreign import CRLF2, gzip_member, warc_header
 from tests.support.sources import RecordingSource

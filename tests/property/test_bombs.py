@@ -13,12 +13,12 @@ import pytest
 
 import seekwarc
 from seekwarc import tools
+from seekwarc.edit import joining
 from seekwarc.errors import SeekWarcError
 from seekwarc.frames.codings import MAX_AHEAD, MAX_CODINGS, MAX_OUTPUT
 from seekwarc.inside.text import MAX_SIZE
 from seekwarc.serve.markup import MAX_MARKUP, markup_of
 from seekwarc.serve.served import ServedRecord
-from seekwarc.tools import joining
 from tests.support.bombs import MIB, DecoderCounts, bomb
 from tests.support.pages import answer, crawl_of, html
 from tests.support.partial import PartsWriter

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import seekwarc
+from seekwarc.make.indexing import index
 from seekwarc.scale.columns import COLUMNS
-from seekwarc.tools.indexing import index
 from tests.conftest import ROOT, SAMPLES
 from tests.support.chunks import HTTP, ODD, chunked, random_sizes
 from tests.support.foreign import Foreign

@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from seekwarc import tools
+from seekwarc.check.verifying import ProblemSeverity, Verification
+from seekwarc.edit.splitting import split
 from seekwarc.errors import FormatError, NotFoundError
+from seekwarc.make.extracting import Extracted, Extractor
 from seekwarc.read.selection import Selection
-from seekwarc.tools.extracting import Extracted, Extractor
-from seekwarc.tools.splitting import split
-from seekwarc.tools.verifying import ProblemSeverity, Verification
 from tests.conftest import ODD_SAMPLES, SAMPLES, VECTORS
 from tests.support.foreign import Foreign
 from tests.support.rounds import rounds

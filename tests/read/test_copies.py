@@ -20,11 +20,11 @@ from typing import Any
 import pytest
 
 import seekwarc
+from seekwarc.make.indexing import index
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.storage import local
 from seekwarc.storage.diskcache import DiskCache
 from seekwarc.storage.local import LocalFileSource
-from seekwarc.tools.indexing import index
 from tests.support.foreign import Foreign
 from tests.support.rangeserver import Content, RangeServer
 from tests.support.sources import Pipe

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import seekwarc
+from seekwarc.check.verifying import Verifier
 from seekwarc.errors import FormatError
 from seekwarc.format.seektable import table_frame_size
 from seekwarc.read.file_tables import FileTables, own_table_tail, read_table_before
-from seekwarc.tools.verifying import Verifier
 from tests.support.foreign import Foreign, text
 from tests.support.sources import RecordingSource
 

@@ -6,10 +6,10 @@ import random
 
 import pytest
 
+from seekwarc.check.examine import Intact, examine
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.search import RecordSearch
 from seekwarc.storage.fetch import Fetcher
-from seekwarc.tools.examine import Intact, examine
 from tests.support.damage import FORMS, crawl, flipped, opened
 from tests.support.foreign import Foreign, warc_header
 from tests.support.sources import RecordingSource

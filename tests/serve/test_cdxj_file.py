@@ -12,10 +12,10 @@ from seekwarc.collection.record_table import Query
 from seekwarc.errors import FormatError, LimitError, SourceError
 from seekwarc.format.cdxj import MAX_LINE_SIZE, CdxjLine, timestamp_of
 from seekwarc.format.surt import surt
+from seekwarc.make.indexing import index as make_index
 from seekwarc.serve.cdxj_file import file_names, index_entries, is_index
 from seekwarc.serve.library import Library
 from seekwarc.storage.local import BytesSource
-from seekwarc.tools.indexing import index as make_index
 from tests.serve.conftest import FILM, PAGE
 from tests.support.crawls import PAGE_URI, heritrix
 from tests.support.foreign import Entry, Foreign, text

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import seekwarc
+from seekwarc.make.indexing import index as make_index
 from seekwarc.serve.payload import payload_app
-from seekwarc.tools.indexing import index as make_index
 from tests.serve.asgi import Client
 from tests.serve.conftest import FILM, PAGE, response
 from tests.support.repository import FENCE

@@ -10,12 +10,12 @@ import pytest
 
 import seekwarc
 from seekwarc import tools
+from seekwarc.check.verifying import Verifier
 from seekwarc.errors import SourceError
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.plan import REMOTE, UNKNOWN
 from seekwarc.storage.source import RangeReadable, RangeSource, Stats
-from seekwarc.tools.verifying import Verifier
 from tests.support.foreign import Foreign
 from tests.support.sources import RecordingSource
 from tests.support.writing import noise

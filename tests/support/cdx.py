@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from seekwarc.tools.parquet import write_parquet
+from seekwarc.make.parquet import write_parquet
 from seekwarc.write.output import FileObjectOutput
 
 
@@ -68,8 +68,8 @@ def wacz_cluster(folder: Path, lines: list[bytes], *, per_block: int = 10) -> Pa
 
 def columnar(lines: list[bytes], monkeypatch: pytest.MonkeyPatch, *, group: int = 150) -> bytes:
     """Return lines as Parquet, in row groups of so many."""
-    monkeypatch.setattr("seekwarc.tools.parquet.GROUP_ROWS", group)
-    monkeypatch.setattr("seekwarc.tools.parquet.BATCH_ROWS", min(group, 1024))
+    monkeypatch.setattr("seekwarc.make.parquet.GROUP_ROWS", group)
+    monkeypatch.setattr("seekwarc.make.parquet.BATCH_ROWS", min(group, 1024))
     file = io.BytesIO()
     write_parquet(lines, FileObjectOutput(file))
     return file.getvalue()

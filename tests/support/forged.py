@@ -20,8 +20,8 @@ from seekwarc.collection.record_table import Query
 from seekwarc.compat.fsspec import WarcFileSystem
 from seekwarc.compat.warcio import ArchiveIterator
 from seekwarc.errors import SeekWarcError
+from seekwarc.make.indexing import index
 from seekwarc.serve.library import Library
-from seekwarc.tools.indexing import index
 
 if TYPE_CHECKING:
     from tests.support.mutants import Mutant, Truth

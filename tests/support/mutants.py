@@ -28,13 +28,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import seekwarc
+from seekwarc.check.verifying import Verifier
 from seekwarc.cli import main as command
 from seekwarc.collection.record_table import Query
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.cdxj import CdxjLine
+from seekwarc.make.indexing import index
 from seekwarc.serve.library import Library
-from seekwarc.tools.indexing import index
-from seekwarc.tools.verifying import Verifier
 from tests.support.foreign import (
     CRLF2,
     EMPTY,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seekwarc.tools.outcome import Job, Outcome
+from seekwarc.jobs.outcome import Job, Outcome
 
 
 class Heard:

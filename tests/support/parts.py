@@ -13,10 +13,10 @@ import pytest
 
 from seekwarc import tools
 from seekwarc.errors import SeekWarcError
-from seekwarc.tools import parts, workers
-from seekwarc.tools.outcome import Job, Outcome, Status
-from seekwarc.tools.progress import counting
-from seekwarc.tools.work import JobContext, Report, Work, attempt
+from seekwarc.jobs import parts, workers
+from seekwarc.jobs.outcome import Job, Outcome, Status
+from seekwarc.jobs.progress import counting
+from seekwarc.jobs.work import JobContext, Report, Work, attempt
 from tests.support.foreign import Foreign, gzip_member, text, warc_header
 from tests.support.writing import noise
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import seekwarc
+from seekwarc.check.verifying import Verifier
 from seekwarc.errors import (
     FormatError,
     FormatWarning,
@@ -24,7 +25,6 @@ from seekwarc.errors import (
     TruncatedError,
     UnsupportedError,
 )
-from seekwarc.tools.verifying import Verifier
 from seekwarc.write import output
 from seekwarc.write.append import existing_file
 from seekwarc.write.output import OpenOutput

@@ -14,7 +14,7 @@ import pytest
 
 import seekwarc
 from seekwarc import tools
-from seekwarc.tools.packing import pack
+from seekwarc.make.packing import pack
 from seekwarc.write import output
 from seekwarc.write.block_reader import SizedStream
 from tests.support.writing import (

@@ -1,0 +1,304 @@
+"""The records of an input as numbers: where each is, whether it is kept, and which others belong to it.
+
+Goal: a choice of records among many millions, and with each all that it needs to be understood. IDs and dates
+are hashes of 64 bits, so a record takes about 70 bytes. The chance that two of ten million are equal by
+accident is one in 400,000, and then a record is kept that need not be. The hashes have a key, so that no file
+can hold records whose hashes are equal by intention, and that several processes can share.
+
+Plan: one pass notes all records. What belongs to a kept record is then found by passes over the numbers,
+until one changes nothing: usually the second or third.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import compress
+from struct import Struct
+from typing import Final, NamedTuple
+
+from seekwarc.collection.entry import CAPTURE_TYPES
+from seekwarc.collection.revisits import Profile
+from seekwarc.edit.copy_inputs import Place
+from seekwarc.errors import FormatError
+from seekwarc.format.dates import WarcDate
+from seekwarc.format.digest import Digest, usual_sha1
+from seekwarc.format.warc import RecordHeader
+from seekwarc.read.record import Record
+
+__all__ = ["NO_DATE", "NO_HASH", "RELATIONS", "SEGMENTED", "Catalogue", "FindOriginals", "Names"]
+
+RELATIONS: Final = ("warcinfo", "concurrent", "segment", "original")
+"""What a record can be to another that is kept."""
+LINKS: Final = {"concurrent": "WARC-Concurrent-To", "segment": "WARC-Segment-Origin-ID"}
+"""The fields that relate records to each other in both directions."""
+NO_HASH: Final = 0
+NO_DATE: Final = -(1 << 63)
+KEY_SIZE: Final = 16
+SEGMENTED: Final = 128
+"""Added to the kind of a capture whose header has a segment number."""
+NOT_REVISITS: Final = 2
+"""Kinds of records: no capture, response or resource, and for revisits those after these, by profile."""
+PROFILES: Final = tuple(Profile)
+
+_HASH = Struct("<q")
+
+FindOriginals = Callable[[Sequence[int]], Iterable[tuple[int, tuple[int, ...] | None]]]
+"""Yields revisits by their numbers, each with those of the revisits that lead to its original and of that, or
+None if no record has its payload."""
+
+
+class Names(NamedTuple):
+    """What a revisit refers to."""
+
+    id: int
+    uri: int
+    """Its own URI if it names only a date."""
+    date: int
+
+
+class Catalogue:
+    """All records of some files, in order, by number; unless `linked`, nothing but their places.
+
+    Those with the same `key` can be joined.
+    """
+
+    def __init__(self, *, linked: bool = True, key: bytes | None = None) -> None:
+        self._is_linked = linked
+        self.key = os.urandom(KEY_SIZE) if key is None else key
+        self.offsets = array("Q")
+        self.skips = array("Q")
+        self.lengths = array("Q")
+        self.kept = bytearray()
+        """Whether each record is kept."""
+        self.starts = [0]
+        """The number of the first record of each file, and after the last file that of all records."""
+        self.kinds = bytearray()
+        self.ids = array("q")
+        self.uris = array("q")
+        """Target URIs of captures, by which others refer to them."""
+        self.dates = array("q")
+        self.digests = array("q")
+        """Payload digests of captures: equal in all spellings."""
+        self._infos = array("q")
+        # Few records have these, so they are pairs of a record's number and a hash.
+        self.links = {relation: (array("Q"), array("q")) for relation in LINKS}
+        self.revisits = array("Q")
+        """The numbers of all revisits, in order."""
+        self._names = array("q"), array("q"), array("q")
+
+    def __len__(self) -> int:
+        return len(self.kept)
+
+    def add(self, record: Record, *, kept: bool) -> None:
+        """Note the next record of the current file."""
+        number = len(self.kept)
+        self.offsets.append(record.offset)
+        self.skips.append(record.skip)
+        self.lengths.append(record.length)
+        self.kept.append(kept)
+        if not self._is_linked:
+            return
+        header, kind = record.header, record.type
+        self.ids.append(self._hash(header.get("WARC-Record-ID")))
+        # To search the header is faster than to look up fields that few records have.
+        names = header.raw.lower()
+        number_of_kind, uri, date, digest = 0, NO_HASH, NO_DATE, NO_HASH
+        if kind in CAPTURE_TYPES:
+            uri, date = self._hash(header.get("WARC-Target-URI")), _instant(header.get("WARC-Date"))
+            digest = self._digest(header, kind)
+            number_of_kind = 1
+            if kind == "revisit":
+                number_of_kind = _kind_of(record.profile)
+                named = self._hash(header.get("WARC-Refers-To-Target-URI"))
+                self.revisits.append(number)
+                self._names[0].append(self._hash(header.get("WARC-Refers-To")))
+                self._names[1].append(named or uri)
+                self._names[2].append(_instant(header.get("WARC-Refers-To-Date")))
+            if b"warc-segment-number" in names:
+                number_of_kind |= SEGMENTED
+        self.kinds.append(number_of_kind)
+        self.uris.append(uri)
+        self.dates.append(date)
+        self.digests.append(digest)
+        self._infos.append(self._hash(header.get("WARC-Warcinfo-ID")) if b"warc-warcinfo-id" in names else 0)
+        for relation, field in LINKS.items():
+            if field.lower().encode() in names:
+                for target in header.get_all(field):
+                    self.links[relation][0].append(number)
+                    self.links[relation][1].append(self._hash(target))
+
+    def add_place(self, offset: int, length: int) -> None:
+        """Note a kept record of which nothing but its place is known."""
+        for column, value in ((self.offsets, offset), (self.skips, 0), (self.lengths, length)):
+            column.append(value)
+        for hashes in (self.ids, self.uris, self.dates, self.digests, self._infos):
+            hashes.append(NO_HASH)
+        self.kinds.append(0)
+        self.kept.append(1)
+
+    def extend(self, other: Catalogue) -> None:
+        """Note records that another catalogue has as the next ones of the current file."""
+        first = len(self.kept)
+        for mine, theirs in zip(self._columns(), other._columns(), strict=True):
+            mine.extend(theirs)
+        self.kept += other.kept
+        self.kinds += other.kinds
+        self.revisits.extend(array("Q", [first + number for number in other.revisits]))
+        for relation, (numbers, targets) in other.links.items():
+            self.links[relation][0].extend(array("Q", [first + number for number in numbers]))
+            self.links[relation][1].extend(targets)
+
+    def end_file(self) -> None:
+        """Begin the next file."""
+        self.starts.append(len(self))
+
+    def kept_in(self, file: int) -> Iterator[int]:
+        """Yield the numbers of the kept records of a file."""
+        number = self.starts[file] - 1
+        while (number := self.kept.find(1, number + 1, self.starts[file + 1])) >= 0:
+            yield number
+
+    @property
+    def size(self) -> int:
+        """Stored bytes of the kept records."""
+        return sum(compress(self.lengths, self.kept))
+
+    def place(self, number: int) -> Place:
+        """Return where a record is."""
+        offset, length = self.offsets[number], self.lengths[number]
+        return offset, self.skips[number], offset + length if length else None
+
+    def places(self, file: int) -> Iterator[Place]:
+        """Yield where the kept records of a file are."""
+        return map(self.place, self.kept_in(file))
+
+    def close(self, find_originals: FindOriginals) -> tuple[Counter[str], int]:
+        """Keep what belongs to the kept records, too.
+
+        Returns:
+            How many records were added, by their relation, and how many kept revisits have no original here.
+        """
+        added: Counter[str] = Counter()
+        asked, dangling, before = bytearray(len(self)), 0, -1
+        while before != added.total():
+            before = added.total()
+            self.keep_linked(added)
+            wanted = [number for number in self.revisits if self.kept[number] and not asked[number]]
+            for revisit, path in find_originals(wanted):
+                asked[revisit] = 1
+                dangling += path is None
+                added["original"] += self._keep(path or ())
+        infos = set(compress(self._infos, self.kept)) - {NO_HASH}
+        added["warcinfo"] += self._keep(number for number, it in enumerate(self.ids) if it in infos)
+        return added, dangling
+
+    def keep_linked(self, added: Counter[str]) -> None:
+        """Keep the records that are concurrent to kept ones, and all segments of these, and count them."""
+        before = -1
+        while before != added.total():
+            before = added.total()
+            for relation, (numbers, targets) in self.links.items():
+                added[relation] += self._add_linked(numbers, targets)
+
+    def touched(self, changed: Iterable[int]) -> list[int]:
+        """Return the revisits that are not kept and may lead to some records by what they name or state."""
+        marked = bytearray(len(self))
+        hashes = {NO_HASH}
+        segments = dict(zip(*self.links["segment"], strict=True))
+        for number in changed:
+            hashes |= {self.ids[number], self.uris[number], self.digests[number]}
+            hashes.add(segments.get(number, NO_HASH))
+        before = 0
+        while before != len(hashes):
+            # A revisit may lead there through another one.
+            before = len(hashes)
+            hashes.discard(NO_HASH)
+            for number, name, uri in zip(self.revisits, *self._names[:2], strict=True):
+                own = self.ids[number], self.uris[number], self.digests[number]
+                if not marked[number] and (
+                    name in hashes or uri in hashes or own[1] in hashes or own[2] in hashes
+                ):
+                    marked[number] = 1
+                    hashes |= set(own)
+            hashes.add(NO_HASH)
+        return [number for number in self.revisits if marked[number] and not self.kept[number]]
+
+    def names_of(self, revisit: int) -> Names:
+        """Return what a revisit refers to."""
+        row = bisect_left(self.revisits, revisit)
+        ids, uris, dates = self._names
+        return Names(ids[row], uris[row], dates[row])
+
+    def profile_of(self, number: int) -> Profile | None:
+        """Return the profile of a revisit, or None if a record is not one."""
+        kind = self.kinds[number] & ~SEGMENTED
+        return PROFILES[kind - NOT_REVISITS] if kind >= NOT_REVISITS else None
+
+    def file_of(self, number: int) -> int:
+        """Return the number of a record's file."""
+        return bisect_right(self.starts, number) - 1
+
+    def _columns(self) -> tuple[array[int], ...]:
+        places = self.offsets, self.skips, self.lengths
+        return *places, self.ids, self.uris, self.dates, self.digests, self._infos, *self._names
+
+    def _digest(self, header: RecordHeader, kind: str) -> int:
+        """Return the hash of the payload digest that `collection.entry.describe` gives a capture."""
+        text = header.get("WARC-Payload-Digest")
+        if (raw := usual_sha1(text or "")) is not None:
+            return self._hash_of(b"sha1:" + raw)
+        for other in (text, header.get("WARC-Block-Digest") if kind == "resource" else None):
+            with suppress(FormatError):
+                name, raw = Digest.parse(other or "").key
+                return self._hash_of(name.encode("utf-8", "surrogatepass") + b":" + raw)
+        return NO_HASH
+
+    def _hash(self, text: str | None) -> int:
+        if text is None:
+            return NO_HASH
+        return self._hash_of(text.strip("<> \t").encode("utf-8", "surrogateescape"))
+
+    def _hash_of(self, data: bytes) -> int:
+        number: int = _HASH.unpack(blake2b(self.key + data, digest_size=_HASH.size).digest())[0]
+        return number
+
+    def _keep(self, numbers: Iterable[int]) -> int:
+        count = 0
+        for number in numbers:
+            count += not self.kept[number]
+            self.kept[number] = 1
+        return count
+
+    def _add_linked(self, numbers: array[int], targets: array[int]) -> int:
+        if not numbers:
+            return 0
+        # The IDs of all that is concurrent to a kept record, or segments of the same one.
+        wanted = set(compress(self.ids, self.kept))
+        wanted |= {target for number, target in zip(numbers, targets, strict=True) if self.kept[number]}
+        wanted.discard(NO_HASH)
+        count = self._keep(
+            number for number, target in zip(numbers, targets, strict=True) if target in wanted
+        )
+        return count + self._keep(number for number, it in enumerate(self.ids) if it in wanted)
+
+
+@lru_cache(16)
+def _kind_of(profile: str | None) -> int:
+    return NOT_REVISITS + PROFILES.index(Profile.of(profile))
+
+
+@lru_cache(1000)
+def _instant(text: str | None) -> int:
+    """Return the instant of a date in 64 bits, which hold those of the years 1678 to 2261 as they are."""
+    try:
+        date = WarcDate.parse(text or "")
+    except FormatError:
+        return NO_DATE
+    return (date.nanoseconds - NO_DATE) % (1 << 64) + NO_DATE

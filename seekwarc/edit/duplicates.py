@@ -1,0 +1,490 @@
+"""Which records have the payload of an older one, and how they are changed: into revisits of it, and back.
+
+All records are listed in a table on disk, by what their headers state. Of those with equal payload digests,
+each is compared byte by byte with the oldest ones, and becomes a revisit of the first that is equal. This
+makes no chains: if that one were equal to an older one, the record would be equal to that, too.
+
+These stay, since a revisit of them, or they as revisits, could not be resolved, or not be undone:
+
+- records that are truncated, segmented, share a gzip member, or lack an ID, a URI or a date;
+- records whose ID another record has, too, and those whose digests are wrong;
+- those whose chunked body is followed by trailer fields, which no revisit keeps;
+- those to which, or to whose URI, a revisit refers that has no HTTP head, or is a server-not-modified one: it
+  takes the head of its original;
+- records without an HTTP head, unless type and Content-Type are those of the original.
+
+Source: WARC 1.1, clause 6.7.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import abstractmethod
+from collections import Counter, OrderedDict
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import takewhile
+from typing import Final, NamedTuple, SupportsIndex, TypeAlias, cast
+
+from seekwarc.closing import Closing, Recent
+from seekwarc.collection.entry import Entry, describe
+from seekwarc.collection.record_table import RecordTable
+from seekwarc.collection.revisits import MAX_REVISITS, resolve
+from seekwarc.collection.segments import ResolvedRevisit
+from seekwarc.compiling import override
+from seekwarc.edit.copy_source import LooseRecord
+from seekwarc.edit.listing import Described, Listing
+from seekwarc.errors import FormatError, NotFoundError, UnsupportedError
+from seekwarc.format.digest import Digest, WrittenAlgorithm, labelled
+from seekwarc.format.profiles import is_identical_payload, is_server_not_modified
+from seekwarc.format.seektable import TableChoice, TableTrust
+from seekwarc.format.warc import RECORD_END, RecordHeader
+from seekwarc.options import integer
+from seekwarc.read.chunked_payload import ChunkedExtent
+from seekwarc.read.digests import DigestVerdict, check_payload_digest
+from seekwarc.read.extent import Extent
+from seekwarc.read.options import ReadOptions
+from seekwarc.read.reader import Reader, WholeReader
+from seekwarc.read.record import Record
+from seekwarc.write.block_reader import ReadableStream, as_stream
+from seekwarc.write.dedup import Original, revisit_of
+from seekwarc.write.header import HeaderDraft, bracketed
+
+__all__ = [
+    "AGAIN",
+    "REPOINTED",
+    "REVISIT",
+    "Change",
+    "Changes",
+    "Duplicates",
+    "OpenFiles",
+    "Originals",
+    "Place",
+    "can_be_full",
+    "full",
+    "have_same",
+    "have_same_bytes",
+    "place_of",
+    "repointed",
+]
+
+MAX_OPEN: Final = 16
+"""Files that are open at a time, to compare their records."""
+CACHE_SIZE: Final = 4 << 20
+"""Bytes of decoded frames that are kept of each."""
+MAX_COMPARED: Final = 4
+"""Oldest records of a digest with which others are compared. More than one are only different if one lies."""
+STEP: Final = 1 << 20
+NEEDS_HEAD: Final = 304
+"""Marks, as its status, a revisit that takes the HTTP head of its original."""
+TYPES: Final = ("response", "resource")
+"""Types of the records that become revisits."""
+
+ELIGIBLE: Final = 2
+"""Status that marks records that may become revisits, or the originals of some."""
+MAX_DISPUTED: Final = 16
+"""Records of a digest and type that are compared to see whether one lies."""
+MAX_LISTED: Final = 1000
+"""Maximum originals of a revisit that are looked at, of each type."""
+
+REVISIT: Final = "revisits of older records now"
+REPOINTED: Final = "revisits that refer to another record now"
+AGAIN: Final = "full records again"
+
+DAMAGED: Final = "damaged, or a digest is wrong"
+OTHER_BYTES: Final = "other bytes with the same digest, or of another type"
+SHARED_ID: Final = "another record has the same ID"
+TRAILER: Final = "trailer fields follow its chunked body, which a revisit would not keep"
+HEAD_IS_NEEDED: Final = "a revisit without an HTTP head, or server-not-modified, refers to it or its URI"
+AGAINST_RULES: Final = "its header breaks a rule of the standard"
+NO_ORIGINAL: Final = "the original is not in these files"
+OTHER_PROFILE: Final = "a revisit of another profile, or without a payload digest"
+
+OF_REVISITS: Final = ("WARC-Profile", "WARC-Refers-To", "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date")
+
+OF_BLOCKS: Final = ("WARC-Type", "WARC-Truncated", "WARC-Block-Digest", "Content-Length")
+
+
+Place: TypeAlias = tuple[str, int, int]
+"""File, offset, and bytes of other records before it in its gzip member."""
+
+
+def place_of(entry: Entry) -> Place:
+    """Return where a record is."""
+    return entry.filename, entry.offset, entry.skip
+
+
+class Change(NamedTuple):
+    """What is written instead of a record."""
+
+    kind: str
+    """`REVISIT`, `REPOINTED` or `AGAIN`."""
+    size: int
+    """Size of the record that it replaces, decompressed."""
+    header: RecordHeader
+    block: tuple[bytes | Extent, ...]
+    """Its parts, one after the other."""
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the bytes of the block."""
+        for part in self.block:
+            if isinstance(part, bytes):
+                yield part
+            else:
+                yield from (part.pread(start, STEP) for start in range(0, part.size, STEP))
+
+    def record(self, filename: str) -> LooseRecord:
+        """Return what is written instead of a record of a file."""
+        pieces = cast("ReadableStream", as_stream(self.pieces()))
+        return LooseRecord(filename, self.header, lambda: pieces, lambda: RECORD_END, self.kind)
+
+
+class OpenFiles(Closing):
+    """Files whose records are read in any order; the last few stay open."""
+
+    def __init__(self, files: Mapping[str, str], limits: ReadOptions) -> None:
+        self._files = files
+        self._limits = limits.but(cache_size=CACHE_SIZE)
+        self._open: OrderedDict[str, Reader] = OrderedDict()
+
+    def record(
+        self, name: str, offset: int, length: int | None, *, table: TableChoice = TableTrust.CLAIMED
+    ) -> Record:
+        """Open a record of a file."""
+        reader = self._open.get(name)
+        if reader is None:
+            reader = self._open[name] = WholeReader(self._files[name], **self._limits)
+            if len(self._open) > MAX_OPEN:
+                self._open.popitem(last=False)[1].close()
+        self._open.move_to_end(name)
+        return reader.record_at(offset, length or None, table=table)
+
+    def close(self) -> None:
+        """Close the files. Idempotent."""
+        while self._open:
+            self._open.popitem()[1].close()
+
+
+class Changes(Closing):
+    """The records of several files, by name, and which of them are changed."""
+
+    def __init__(self, files: Mapping[str, str], limits: ReadOptions) -> None:
+        self._files = OpenFiles(files, limits)
+        self._table = RecordTable()
+        self.entries = self._table.entries
+        self._disputed: Recent[tuple[str, bytes], bool] = Recent(1000)
+        self.left: Counter[str] = Counter()
+        """Records that stay, by reason."""
+
+    def close(self) -> None:
+        """Close the files and delete the table. Idempotent."""
+        self._table.close()
+        self._files.close()
+
+    def add(self, entries: Iterable[Entry], left_out: Container[Place]) -> None:
+        """List the intact records of a file, but for some."""
+        self._table.extend(entry for entry in entries if place_of(entry) not in left_out)
+
+    def finish(self) -> None:
+        """End the list."""
+        self._table.finish()
+
+    def change_of(self, entry: Entry) -> Change | None:
+        """Return what a record becomes, or None if it stays."""
+        try:
+            found = self._change_of(entry)
+        except FormatError:
+            found = DAMAGED
+        except ValueError:
+            found = AGAINST_RULES
+        if isinstance(found, str):
+            self.left[found] += 1
+            return None
+        return found
+
+    @property
+    @abstractmethod
+    def listing(self) -> Listing[Entry]:
+        """Makes the entries of a file for `add`."""
+
+    @abstractmethod
+    def _change_of(self, entry: Entry) -> Change | str | None:
+        """Return what a record becomes, why it stays, or None if it is not in question."""
+
+    def _is_disputed(self, digest: Digest, record: Record) -> bool:
+        """Tell whether another record states the digest of this one's payload for other bytes.
+
+        Which of them a revisit of that digest gets may depend on which of them is a revisit itself.
+        """
+        key = digest.key
+        if (known := self._disputed.get(key)) is None:
+            alike = [it for kind in TYPES for it in self._table.oldest(MAX_DISPUTED, digest, type=kind)]
+            payloads = (self._record(it).payload for it in alike if not it.skip)
+            known = not all(have_same_bytes(record.payload, other) for other in payloads)
+            self._disputed.put(key, known)
+        return known
+
+    def _record(self, entry: Entry) -> Record:
+        return self._files.record(entry.filename, entry.offset, entry.length, table=entry.table)
+
+
+class Duplicates(Changes):
+    """Records that become revisits of older ones with the same payload, and revisits of those."""
+
+    def __init__(self, files: Mapping[str, str], limits: ReadOptions, min_size: SupportsIndex) -> None:
+        super().__init__(files, limits)
+        self._min_size = max(integer("min_size", min_size), 1)
+        self._known: Recent[Place, Entry | str | None] = Recent(1000)
+
+    @property
+    @override
+    def listing(self) -> Listing[Entry]:
+        return Described(partial(_described, self._min_size))
+
+    def _change_of(self, entry: Entry) -> Change | str | None:
+        if entry.type == "revisit":
+            return self._repointed(entry)
+        original = self._original(entry)
+        if not isinstance(original, Entry):
+            return original
+        record = self._record(entry)
+        http = record.http
+        draft = HeaderDraft(record.header)
+        draft.add("WARC-Payload-Digest", str(entry.payload_digest))
+        revisit = revisit_of(draft, _named(original))
+        if revisit is None:
+            return AGAINST_RULES
+        revisit.add("Content-Type", record.header.get("Content-Type") if http is not None else None)
+        return _changed(REVISIT, record, revisit, record.block.pread(0, http.size if http is not None else 0))
+
+    def _repointed(self, revisit: Entry) -> Change | None:
+        """Change a revisit of a record that becomes a revisit: few tools follow chains."""
+        found = self._table.some(2, id=revisit.refers_to) if revisit.refers_to else ()
+        if not found and revisit.uri and revisit.date is not None:
+            uri, date = revisit.uri, revisit.date.text
+            found = [it for kind in TYPES for it in self._table.some(2, uri=uri, date=date, type=kind)]
+        if len(found) != 1 or revisit.status == NEEDS_HEAD or found[0].type == "revisit":
+            return None
+        original = self._original(found[0])
+        if not isinstance(original, Entry):
+            return None
+        return repointed(self._record(revisit), _named(original))
+
+    def _original(self, entry: Entry) -> Entry | str | None:
+        """Return the older record that has a record's payload, None if no other states it, or a reason."""
+        if entry.payload_digest is None or entry.status != ELIGIBLE:
+            return None
+        known = self._known.get(place_of(entry))
+        return known or self._known.put(place_of(entry), self._oldest_equal(entry, entry.payload_digest))
+
+    def _oldest_equal(self, entry: Entry, digest: Digest) -> Entry | str | None:
+        same = self._table.oldest(MAX_COMPARED, digest, status=ELIGIBLE)
+        older = list(takewhile(lambda it: place_of(it) != place_of(entry), same))
+        if not older:
+            return None
+        if (reason := self._reason_to_stay(entry)) is not None:
+            return reason
+        record = self._record(entry)
+        if record.payload.size < self._min_size:
+            return None
+        reason = TRAILER if _has_trailer(record) else OTHER_BYTES
+        for other in older:
+            try:
+                if not self._shares_id(other) and have_same(record, self._record(other)):
+                    if not all(check.verdict.is_good for check in record.check_digests()):
+                        return DAMAGED
+                    return OTHER_BYTES if self._may_mislead(digest, record, other) else other
+            except FormatError:
+                reason = DAMAGED
+        return reason
+
+    def _reason_to_stay(self, entry: Entry) -> str | None:
+        if self._shares_id(entry):
+            return SHARED_ID
+        some, status = self._table.some, NEEDS_HEAD
+        if some(1, status=status, uri=entry.uri) or some(1, status=status, refers_to=entry.id):
+            return HEAD_IS_NEEDED
+        return None
+
+    def _may_mislead(self, digest: Digest, record: Record, original: Entry) -> bool:
+        """Tell whether a reader might find other bytes for a revisit of an original."""
+        is_stated = self._record(original).header.get("WARC-Payload-Digest") is not None
+        if is_stated and not self._table.oldest(1, digest, type="revisit"):
+            return False
+        return self._is_disputed(digest, record)
+
+    def _shares_id(self, entry: Entry) -> bool:
+        return len(self._table.some(2, id=entry.id)) > 1
+
+
+def _described(min_size: int, record: Record) -> Entry:
+    """Return the entry of a record, with its payload digest if it can become a revisit."""
+    entry = describe(record)
+    if entry.type == "revisit":
+        # What it refers to, by which that record is found.
+        uri = record.refers_to_target_uri or entry.uri
+        needs = not record.content_length or is_server_not_modified(record.profile)
+        status = NEEDS_HEAD if needs else None
+        return replace(entry, uri=uri, date=record.refers_to_date, status=status)
+    digest, status = entry.payload_digest, ELIGIBLE
+    if (
+        entry.type not in TYPES
+        or (record.content_length < min_size or record.problem is not None or record.skip)
+        or (record.truncated is not None or record.header.get("WARC-Segment-Number") is not None)
+        or not (entry.id and entry.uri and entry.date)
+    ):
+        status = None
+    elif digest is None and record.header.get("WARC-Payload-Digest") is None:
+        digest = _sha1_of(record.payload)
+    elif digest is not None and digest.hasher() is None:
+        status = None
+    return replace(entry, payload_digest=digest, status=status)
+
+
+class Originals(Changes):
+    """Revisits that become full records again, with the payloads of their originals."""
+
+    @property
+    @override
+    def listing(self) -> Listing[Entry]:
+        return Described(describe)
+
+    def _change_of(self, entry: Entry) -> Change | str | None:
+        if entry.type != "revisit":
+            return None
+        revisit = self._record(entry)
+        if not can_be_full(revisit):
+            return OTHER_PROFILE
+        try:
+            found = resolve(revisit, _OriginalsFirst(self._table), self._record)
+        except (NotFoundError, UnsupportedError):
+            return NO_ORIGINAL
+        if not isinstance(found, ResolvedRevisit) or entry.payload_digest is None:
+            return NO_ORIGINAL
+        made = full(revisit, found.original)
+        if isinstance(made, Change) and self._is_disputed(entry.payload_digest, found.original):
+            return OTHER_BYTES
+        return made
+
+
+class _OriginalsFirst:
+    """A table in which the million revisits of a logo are not looked up with it."""
+
+    def __init__(self, table: RecordTable) -> None:
+        self._table = table
+        self.by_id, self.by_uri, self.segments_of = table.by_id, table.by_uri, table.segments_of
+        self.concurrent_to, self.referring_to = table.concurrent_to, table.referring_to
+
+    def by_payload(self, digest: Digest) -> Sequence[Entry]:
+        """See `RecordIndex.by_payload`; revisits only if nothing else has the digest, and a few of them."""
+        found = [it for kind in TYPES for it in self._table.oldest(MAX_LISTED, digest, type=kind)]
+        return found or self._table.oldest(MAX_REVISITS, digest, type="revisit")
+
+
+def can_be_full(revisit: Record) -> bool:
+    """Tell whether a revisit can become a full record again, if its original is there."""
+    is_whole = revisit.header.get("WARC-Segment-Number") is None and not revisit.skip
+    return is_identical_payload(revisit.profile) and revisit.payload_digest is not None and is_whole
+
+
+def full(revisit: Record, original: Record) -> Change | str:
+    """Return the full record that a revisit stands for, or why it must stay."""
+    check = check_payload_digest(revisit, original, original.http, original.block)
+    right = [DigestVerdict.VALID]
+    if revisit.http is None or (_is_chunked(revisit) and _is_chunked(original)):
+        right.append(DigestVerdict.TRANSFERRED)
+    if check is None or check.verdict not in right or original.truncated is not None:
+        return DAMAGED
+    return _full(revisit, original)
+
+
+def repointed(record: Record, original: Original) -> Change:
+    """Return a revisit that refers to another original."""
+    draft = HeaderDraft(record.header).without(*OF_REVISITS[1:])
+    draft.add("WARC-Refers-To", bracketed(original.id))
+    draft.add("WARC-Refers-To-Target-URI", original.target_uri)
+    draft.add("WARC-Refers-To-Date", original.date)
+    draft.check()
+    return Change(REPOINTED, record.size, draft.header(record.content_length), (record.block,))
+
+
+def _full(revisit: Record, original: Record) -> Change:
+    """Return the full record that a revisit stands for."""
+    draft = HeaderDraft(revisit.header).without(*OF_REVISITS, *OF_BLOCKS)
+    http, other = revisit.http, original.http
+    if http is None:
+        # Nothing but the payload is known of it: the rest is as of the original.
+        kind, content_type = original.type or "resource", original.header.get("Content-Type")
+        draft = HeaderDraft([("WARC-Type", kind), *draft.without("Content-Type")])
+        draft.add("Content-Type", content_type)
+        return _changed(AGAIN, revisit, draft, original.block)
+    draft = HeaderDraft([("WARC-Type", "response"), *draft])
+    head, payload = revisit.block.pread(0, http.size), original.payload
+    if not http.chunked:
+        return _changed(AGAIN, revisit, draft, head, payload)
+    if other is not None and other.chunked:
+        start = len(original.header.raw)
+        body = Extent(original.body, start + other.size, start + original.content_length)
+        return _changed(AGAIN, revisit, draft, head, body)
+    chunk = (b"%x\r\n" % payload.size, payload, b"\r\n") if payload.size else ()
+    return _changed(AGAIN, revisit, draft, head, *chunk, b"0\r\n\r\n")
+
+
+def _is_chunked(record: Record) -> bool:
+    return record.http is not None and record.http.chunked
+
+
+def _has_trailer(record: Record) -> bool:
+    """Return whether trailer fields follow a chunked body, whose size was asked for."""
+    payload = record.payload
+    return isinstance(payload, ChunkedExtent) and bool(payload.trailer.strip())
+
+
+def have_same(record: Record, older: Record) -> bool:
+    """Tell whether a record can be a revisit of another one, whose payload is equal byte by byte."""
+    http, other = record.http, older.http
+    if http is None:
+        # A revisit without a head does not say of what type it was.
+        if other is not None or record.type != older.type or record.content_type != older.content_type:
+            return False
+    elif other is not None and http.chunked != other.chunked:
+        return False
+    one, two = record.payload, older.payload
+    if one.problem is not None or two.problem is not None or not have_same_bytes(one, two):
+        return False
+    return not (_has_trailer(record) or _has_trailer(older))
+
+
+def have_same_bytes(one: Extent, two: Extent) -> bool:
+    """Tell whether two payloads are equal byte by byte."""
+    if one.size != two.size:
+        return False
+    return all(one.pread(start, STEP) == two.pread(start, STEP) for start in range(0, one.size, STEP))
+
+
+def _named(entry: Entry) -> Original:
+    return Original(entry.id or "", entry.uri or "", entry.date.text if entry.date is not None else "")
+
+
+def _changed(kind: str, record: Record, draft: HeaderDraft, *block: bytes | Extent) -> Change:
+    """Complete the header of a record whose block is changed."""
+    stated = draft.get("WARC-Payload-Digest") or ""
+    algorithm: WrittenAlgorithm = "sha256" if stated.lower().startswith("sha256:") else "sha1"
+    change, hasher, size = Change(kind, record.size, draft.header(0), block), hashlib.new(algorithm), 0
+    for piece in change.pieces():
+        hasher.update(piece)
+        size += len(piece)
+    draft.add("WARC-Block-Digest", labelled(algorithm, hasher.digest()))
+    draft.check()
+    return change._replace(header=draft.header(size))
+
+
+def _sha1_of(payload: Extent) -> Digest | None:
+    hasher = hashlib.sha1(usedforsecurity=False)
+    try:
+        for start in range(0, payload.size, STEP):
+            hasher.update(payload.pread(start, STEP))
+    except FormatError:
+        return None
+    return Digest.of("sha1", hasher.digest())

@@ -1,0 +1,89 @@
+"""The records of some files, noted in a catalogue, and which of them are chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from seekwarc.collection.entry import OnDamage, with_lengths
+from seekwarc.edit.choosing import Choice
+from seekwarc.edit.closure import Catalogue
+from seekwarc.edit.copy_inputs import Part
+from seekwarc.edit.listing import listed
+from seekwarc.errors import FormatError
+from seekwarc.jobs.progress import Progress
+from seekwarc.read.body import CUT_OFF
+from seekwarc.read.reader import Reader
+from seekwarc.read.record import Record
+
+__all__ = ["scan"]
+
+NOTED: Final = 10_000
+"""Records that are noted before they are added to the others."""
+WRONG_LENGTH: Final = (CUT_OFF, "Content-Length ")
+"""How the problems begin of records whose block is not what the header says."""
+
+
+def scan(
+    parts: Sequence[Part],
+    choice: Choice,
+    on_damage: OnDamage,
+    on_progress: Progress,
+    *,
+    processes: int = 1,
+    check_all: bool = False,
+    linked: bool = True,
+) -> Catalogue:
+    """Note all records of some files, as kept those that are chosen; unless `linked`, only their places.
+
+    A chosen record whose length is wrong is damage; with `check_all`, any record.
+    """
+    catalogue = Catalogue(linked=linked)
+    listing = _Notes(choice, check_all, linked, catalogue.key)
+    for part in parts:
+        for notes in listed(
+            part.target,
+            listing,
+            "choosing",
+            processes=processes,
+            on_damage=on_damage,
+            on_progress=on_progress,
+            limits=part.limits,
+        ):
+            catalogue.extend(notes)
+        catalogue.end_file()
+    return catalogue
+
+
+@dataclass(frozen=True, slots=True)
+class _Notes:
+    """Makes catalogues of some thousand records each; see `tools.listing.Listing`."""
+
+    choice: Choice
+    check_all: bool
+    linked: bool
+    key: bytes
+
+    def __call__(self, archive: Reader, on_damage: OnDamage, /) -> Iterator[Catalogue]:
+        notes = Catalogue(linked=self.linked, key=self.key)
+        for record in with_lengths(archive, on_damage):
+            try:
+                kept = self.choice.matches(record)
+                if kept or self.check_all:
+                    _refuse_wrong_length(record)
+            except FormatError as error:
+                # Whether it matches is unknown.
+                on_damage(error)
+                kept = False
+            notes.add(record, kept=kept)
+            if len(notes) == NOTED:
+                yield notes
+                notes = Catalogue(linked=self.linked, key=self.key)
+        yield notes
+
+
+def _refuse_wrong_length(record: Record) -> None:
+    problem = record.problem
+    if problem and problem.startswith(WRONG_LENGTH):
+        raise FormatError(problem, source=record.source, offset=record.offset)

@@ -1,0 +1,254 @@
+"""One large file, worked on by several processes: it is cut at records, and results come in file order.
+
+Where it is cut is a guess by the bytes from there on, which is wrong in an archive inside an archive. But
+work on a part reads it to its end, and fails if that is inside a record. So the parts before the first that
+fails hold the records that one process would find, each once. A part fails, too, if it is damaged, if its
+process dies, or if the file is replaced. Then the caller goes on at its beginning in this process, and
+reports what one process would have reported. If it reads on to a record that a later part begins with, it may
+take the result of that part again.
+
+Worst case: the first part takes long. Until it is done, no more than `AHEAD` parts for each process are
+begun, and what they make is in files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import warnings
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeVar, Unpack, cast
+
+from seekwarc.compiling import override
+from seekwarc.errors import FormatError, FormatWarning, SeekWarcError, SourceChangedError
+from seekwarc.format.warc import RecordHeader
+from seekwarc.frames.dictionary import Dictionary
+from seekwarc.jobs.outcome import Job, Outcome, Status
+from seekwarc.jobs.work import JobContext, Report
+from seekwarc.read.archive_file import ArchiveFile
+from seekwarc.read.options import ReaderOptions, ReadLimits, ReadOptions
+from seekwarc.read.reader import WholeReader
+from seekwarc.read.record import Record
+from seekwarc.read.search import RecordSearch
+from seekwarc.scale.split import Split
+from seekwarc.storage.fetch import Fetcher
+from seekwarc.storage.opening import open_source
+from seekwarc.storage.source import RangeSource, SmallReads, SourceWrapper
+from seekwarc.write.files import unwritable
+
+__all__ = ["MIN_SIZE", "PartReader", "PartSource", "cut", "each_part", "in_parts"]
+
+MIN_SIZE: Final = 16 << 20
+"""A smaller file is done by one process in about the time that others take to start."""
+MIN_PART: Final = 4 << 20
+MAX_PART: Final = 64 << 20
+PARTS: Final = 4
+"""Parts a process, unless they would be too small or too large: then all end at about the same time."""
+AHEAD: Final = 2
+
+
+_Result = TypeVar("_Result")
+_Result_co = TypeVar("_Result_co", covariant=True)
+
+
+class PartWork(Protocol[_Result_co]):
+    """The work on a part. Must be picklable; raises, or returns None, unless all is well with the part."""
+
+    def __call__(self, part: Split, source: RangeSource, spool: str) -> _Result_co | None:
+        """Read a part of a source; `spool` is the path of a file that may be made."""
+
+
+def cut(
+    name: object,
+    processes: int,
+    fits: Callable[[RecordHeader], bool] | None = None,
+    *,
+    dictionary: Dictionary | None = None,
+    **limits: Unpack[ReadLimits],
+) -> list[Split]:
+    """Cut a file before records whose header fits; return no part if one process is to work on it."""
+    if processes < 2 or not isinstance(name, str | os.PathLike) or not os.path.isfile(name):
+        return []
+    name = os.fspath(name)
+    size = os.path.getsize(name)
+    if size < MIN_SIZE:
+        return []
+    step = max(MIN_PART, min(size // (PARTS * processes), MAX_PART))
+    places = [0]
+    try:
+        source, options = Fetcher(open_source(name)), ReadOptions.of(**limits)
+        with closing(ArchiveFile(source, options, dictionary=dictionary)) as file:
+            # The version may be unknown before the first read.
+            search = RecordSearch(file, file.begin()[1])
+            version = file.source.version
+            for place in range(step, size, step):
+                found = search.first_between(place, place + MIN_PART, fits)
+                if found is not None:
+                    places.append(found)
+    except SeekWarcError:
+        return []
+    stops = [*places[1:], None]
+    parts = [Split(name, "records", *it, identity=version) for it in zip(places, stops, strict=True)]
+    return parts if len(parts) > 1 else []
+
+
+def in_parts(
+    stored: RangeSource, parts: Sequence[Split], work: PartWork[_Result], processes: int, folder: str | None
+) -> Iterator[_Result]:
+    """Yield the result of the work on each part, in order, up to the first that is not well."""
+    with closing(each_part(stored, parts, work, processes, folder)) as results:
+        for result in results:
+            if result is None:
+                return
+            yield result
+
+
+def each_part(
+    stored: RangeSource, parts: Sequence[Split], work: PartWork[_Result], processes: int, folder: str | None
+) -> Generator[_Result | None, None, None]:
+    """Yield the result of the work on each part, in order; None of one that the caller is to work on.
+
+    It ends early if the work fails: then no process is to work on what is left.
+
+    Args:
+        stored: The file, open in this process, as what reports progress has wrapped it.
+        parts: What `cut` returned.
+        work: Is sent to each process.
+        processes: How many there are.
+        folder: Where a folder for spools is made; None for the system's.
+    """
+    if not parts:
+        return
+    # Imported only when needed: it takes a while.
+    from seekwarc.jobs.workers import run_in_order
+
+    jobs = [Job(part.filename, part=part) for part in parts]
+    count = min(processes, len(jobs))
+    progress = _Progress(stored)
+    outcomes = run_in_order(
+        jobs, _Checked(work), progress, processes=count, ahead=AHEAD * count, folder=folder
+    )
+    with closing(outcomes):
+        for part, outcome in zip(parts, outcomes, strict=False):
+            if outcome.status not in (Status.DONE, Status.PROBLEMS):
+                return
+            yield cast("_Result", outcome.result) if outcome.status is Status.DONE else None
+            # If a part was not read to its end, the caller has read the rest.
+            progress.reach(part.stop)
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """Work on a part, which fails if anything is not as it should be; see `tools.work.Work`."""
+
+    work: PartWork[object]
+
+    def __call__(self, job: Job, context: JobContext) -> tuple[Status, object]:
+        part = job.part
+        assert part is not None
+        source = context.on_progress(open_source(job.source), "")
+        with closing(source), warnings.catch_warnings(record=True) as told:
+            # Of one process each kind of warning comes once, and with the first record of its kind.
+            warnings.simplefilter("always", FormatWarning)
+            _refuse_changed(source, part)
+            spool = os.path.join(context.folder or "", str(part.start))
+            try:
+                result = self.work(part, source, spool)
+            except (SeekWarcError, BrokenPipeError):
+                raise
+            except OSError as error:
+                # A disk full of spools, most likely. The caller goes on without.
+                raise unwritable(error, spool) from error
+        with closing(open_source(job.source)) as source:
+            _refuse_changed(source, part)
+        is_well = result is not None and not told
+        if not is_well:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(spool)
+        return Status.DONE if is_well else Status.PROBLEMS, result
+
+
+def _refuse_changed(source: RangeSource, part: Split) -> None:
+    if source.version != part.identity:
+        raise SourceChangedError("the file has changed since it was cut", source=source.name)
+
+
+class _Progress(Report):
+    """Moves the progress of a source in this process by what others read of it."""
+
+    def __init__(self, source: RangeSource) -> None:
+        self._on_read = source.on_read if isinstance(source, SourceWrapper) else lambda *_: None
+        self._end = source.size or 0
+        self._size = 0
+
+    def reach(self, offset: int | None) -> None:
+        """Note that the source was read up to there, or to its end."""
+        self._on_read(0, self._end if offset is None else offset)
+
+    @override
+    def on_event(self, job: Job, event: object) -> None:
+        pass
+
+    @override
+    def on_progress(self, size: int) -> None:
+        self._size += size
+        self._on_read(0, self._size)
+
+    @override
+    def on_outcome(self, outcome: Outcome) -> None:
+        pass
+
+
+class PartReader(WholeReader):
+    """A reader that iterates over a part of a file."""
+
+    def __init__(
+        self, source: RangeSource, start: int, stop: int | None, **options: Unpack[ReaderOptions]
+    ) -> None:
+        super().__init__(source, **options)
+        self._part = start, stop
+
+    @override
+    def past_damage(self, on_damage: Callable[[FormatError], object]) -> Iterator[Record]:
+        if self._part == (0, None):
+            return super().past_damage(on_damage)
+        self._on_error = on_damage
+        return self.between(*self._part)
+
+
+class PartSource(SourceWrapper):
+    """A file that ends where a part of it does."""
+
+    def __init__(self, source: RangeSource, part: Split) -> None:
+        super().__init__(source)
+        self._stop = part.stop if part.stop is not None else source.size or 0
+
+    @property
+    @override
+    def size(self) -> int:  # type: ignore[override]
+        return self._stop
+
+    @property
+    @override
+    def known_size(self) -> int:
+        return self._stop
+
+    @override
+    def read(self, start: int, stop: int) -> bytes:
+        return self._source.read(start, max(start, min(stop, self._stop)))
+
+    @override
+    def read_into(self, start: int, out: memoryview) -> int:
+        return self._source.read_into(start, out[: max(self._stop - start, 0)])
+
+    @override
+    def read_end(self, count: int) -> tuple[int, bytes]:
+        start = max(self._stop - count, 0)
+        return start, self.read(start, self._stop)
+
+    @override
+    def small_reads(self) -> SmallReads:
+        read, keeps = self._source.small_reads()
+        return SmallReads(lambda size, start: read(max(min(size, self._stop - start), 0), start), keeps)

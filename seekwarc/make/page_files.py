@@ -1,0 +1,138 @@
+"""Files of pages: their lines of JSON as they are, compressed with gzip, or as rows of Parquet."""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
+
+import seekwarc
+from seekwarc.errors import FormatError, UnsupportedError
+from seekwarc.format.arrow import arrow, strings
+from seekwarc.format.dates import WarcDate
+from seekwarc.make.parquet import LEVEL, OutputFile
+from seekwarc.write.output import Output
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["PageForm", "form_of", "write_pages"]
+
+GZIP_WINDOW: Final = 16 + zlib.MAX_WBITS
+GROUP_ROWS: Final = 16 << 10
+GROUP_BYTES: Final = 64 << 20
+OTHERS: Final = (".zst", ".bz2", ".xz", ".lz4", ".csv", ".arrow", ".feather")
+"""Ends of names of files that are not made, so that none gets such a name by mistake."""
+COLUMNS: Final = {
+    "uri": "string",
+    "date": "timestamp",
+    "title": "string",
+    "lang": "string",
+    "mime": "string",
+    "payload_digest": "string",
+    "file": "string",
+    "offset": "int64",
+    "whole": "bool",
+    "text": "string",
+}
+REPEATED: Final = ("lang", "mime", "file")
+"""Columns of few different values."""
+
+
+class PageForm(StrEnum):
+    """What a file of pages is."""
+
+    JSONL = "jsonl"
+    GZIP = "jsonl.gz"
+    PARQUET = "parquet"
+
+
+def form_of(target: str | os.PathLike[str] | BinaryIO | Output) -> PageForm:
+    """Return what a file becomes by the end of its name; a file object JSON Lines.
+
+    Raises:
+        UnsupportedError: It ends as no file that can be written.
+    """
+    if not isinstance(target, str | os.PathLike):
+        return PageForm.JSONL
+    name = os.fspath(target).lower()
+    if name.endswith(OTHERS):
+        text = "a file of that kind is not made: end its name with .jsonl, .jsonl.gz or .parquet"
+        raise UnsupportedError(text, source=os.fspath(target))
+    if name.endswith(".parquet"):
+        arrow()
+        return PageForm.PARQUET
+    return PageForm.GZIP if name.endswith(".gz") else PageForm.JSONL
+
+
+def write_pages(lines: Iterable[bytes], output: Output, form: PageForm) -> None:
+    """Write the lines of pages. The output is not committed."""
+    if form is PageForm.PARQUET:
+        _write_parquet(lines, output)
+        return
+    if form is PageForm.JSONL:
+        for line in lines:
+            output.write(line)
+        return
+    packer = zlib.compressobj(wbits=GZIP_WINDOW)
+    for line in lines:
+        output.write(packer.compress(line))
+    output.write(packer.flush())
+
+
+def _write_parquet(lines: Iterable[bytes], output: Output) -> None:
+    pa = arrow()
+    import pyarrow.parquet as pq
+
+    kinds = {
+        "string": pa.string(),
+        "timestamp": pa.timestamp("us", tz="UTC"),
+        "int64": pa.int64(),
+        "bool": pa.bool_(),
+    }
+    schema = pa.schema([(name, kinds[kind]) for name, kind in COLUMNS.items()])
+    with pq.ParquetWriter(
+        pa.PythonFile(OutputFile(output), mode="w"),
+        schema,
+        compression="zstd",
+        compression_level=LEVEL,
+        use_dictionary=list(REPEATED),
+        store_schema=False,
+    ) as writer:
+        for batch in _batches(pa, schema, lines):
+            writer.write_batch(batch, row_group_size=batch.num_rows)
+        writer.add_key_value_metadata({"writer": f"seekwarc {seekwarc.__version__}"})
+
+
+def _batches(pa: Any, schema: pa.Schema, lines: Iterable[bytes]) -> Iterator[pa.RecordBatch]:  # noqa: ANN401
+    rows: list[dict[str, Any]] = []
+    size = 0
+    for line in lines:
+        rows.append(json.loads(line))
+        size += len(line)
+        if len(rows) >= GROUP_ROWS or size >= GROUP_BYTES:
+            yield _batch(pa, schema, rows)
+            rows, size = [], 0
+    if rows:
+        yield _batch(pa, schema, rows)
+
+
+def _batch(pa: Any, schema: pa.Schema, rows: list[dict[str, Any]]) -> pa.RecordBatch:  # noqa: ANN401
+    arrays = []
+    for column in schema:
+        values = [row[column.name] for row in rows]
+        if column.name == "date":
+            values = [_microseconds(it) if it is not None else None for it in values]
+        text = COLUMNS[column.name] == "string"
+        arrays.append(strings(pa, values) if text else pa.array(values, column.type))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _microseconds(text: str) -> int | None:
+    try:
+        return WarcDate.parse(text).nanoseconds // 1000
+    except FormatError:
+        return None

@@ -1,0 +1,115 @@
+"""`merge_wacz`: several WACZ files as one, whose members are copied."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from typing import BinaryIO
+
+from seekwarc.cdx.index import Index
+from seekwarc.cdx.wacz import json_lines
+from seekwarc.errors import FormatError
+from seekwarc.format.cdxj import CdxjLine
+from seekwarc.jobs.progress import Progress, no_progress
+from seekwarc.make.names import NamesInUse
+from seekwarc.make.wacz_creating import Made
+from seekwarc.make.wacz_writing import PAGES, WaczOutput, WaczWriting
+from seekwarc.storage.opening import open_stored
+from seekwarc.storage.zip_members import ZipArchive, open_zip
+from seekwarc.system import temporary_folder
+from seekwarc.write.files import Existing, refuse_same_file
+from seekwarc.write.opening import committed
+
+__all__ = ["merge_wacz"]
+
+FOLDER = "archive/"
+
+
+def merge_wacz(
+    sources: Iterable[str | os.PathLike[str]],
+    target: str | os.PathLike[str] | BinaryIO,
+    *,
+    title: str | None = None,
+    description: str | None = None,
+    existing: Existing = "error",
+    on_progress: Progress = no_progress,
+) -> WaczWriting:
+    """Make one WACZ of several: WARC files are copied, indexes and lists of pages joined.
+
+        tools.merge_wacz(["monday.wacz", "tuesday.wacz"], "week.wacz", title="A week")
+
+    A WARC file whose name is in use gets a number. No WARC file is decompressed: the lines of its index are
+    believed (`validate_wacz` checks them). `seekwarc convert --to-dir` takes the WARC files out again.
+
+    Args:
+        sources: Paths or URLs of the WACZ files.
+        target: The new file; may be a pipe.
+        title: Title of the WACZ.
+        description: What the WACZ has.
+        existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
+        on_progress: Wraps each WARC file that is read, to report progress.
+
+    Raises:
+        FormatError: A WACZ contradicts itself, has no index, or a malformed list of pages.
+        SourceError: A WACZ cannot be read.
+        TargetExistsError: The target exists.
+        TargetError: The target cannot be written.
+        ValueError: There are no files.
+    """
+    names = [os.fspath(source) for source in sources]
+    if not names:
+        raise ValueError("sources is empty: there are no files to merge")
+    for name in names:
+        refuse_same_file(name, target)
+    made, files = Made(), 0
+    with committed(target, existing=existing) as output, ExitStack() as opened:
+        folder = opened.enter_context(temporary_folder(".wacz.", ".partial", folder=output.spool_directory))
+        made.open(folder, opened)
+        file, used = WaczOutput(output), NamesInUse()
+
+        def lines() -> Iterator[bytes]:
+            nonlocal files
+            for name in names:
+                archive = open_zip(name, open_stored(name))
+                renamed = _copy_files(archive, file, used, on_progress)
+                files += len(renamed)
+                _copy_pages(archive, made)
+                with Index(name) as index:
+                    for capture in index:
+                        new = renamed.get(capture.filename)
+                        if new is None:
+                            raise FormatError(
+                                f"this line names {capture.filename}, which is not in archive/",
+                                source=capture.source,
+                                offset=capture.place,
+                            )
+                        fields = {**capture.fields, "filename": new}
+                        yield CdxjLine(capture.key, capture.timestamp, fields).build()
+
+        made.finish(file, lines(), folder)
+        size = file.finish({"title": title, "description": description})
+    return WaczWriting(files, made.lines, made.counts["pages"], made.counts["extraPages"], size)
+
+
+def _copy_files(
+    archive: ZipArchive, file: WaczOutput, used: NamesInUse, on_progress: Progress
+) -> dict[str, str]:
+    """Copy the WARC files; return the new name of each."""
+    renamed: dict[str, str] = {}
+    for path in archive.members:
+        if path.startswith(FOLDER) and not path.endswith("/"):
+            name = path.removeprefix(FOLDER)
+            bare, dot, ending = name.replace("/", "_").partition(".warc")
+            renamed[name] = new = used.take(bare, dot + ending)
+            file.add_source(FOLDER + new, on_progress(archive.open(path), "copying"))
+    return renamed
+
+
+def _copy_pages(archive: ZipArchive, made: Made) -> None:
+    for name in PAGES:
+        path = f"pages/{name}.jsonl"
+        if path in archive.members:
+            for _, page in json_lines(archive.open(path)):
+                if "url" in page:
+                    made.add_page(name, page)

@@ -1,0 +1,169 @@
+"""Writing a WACZ: members one after another, then the lists of their hashes.
+
+The ZIP archive is streamed: sizes and checksums follow each member, and are in the directory. What is
+compressed already is stored. Only those of 2 GiB and more have ZIP64 fields, since players that read the
+directory alone take a member without them to begin right after its name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import IO, Final, cast
+from zipfile import ZIP64_LIMIT, ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+
+import seekwarc
+from seekwarc.make.zipnum import ClusterOutput
+from seekwarc.storage.source import RangeSource
+from seekwarc.write.output import Output
+
+__all__ = ["PAGES", "WaczOutput", "WaczWriting", "pages_header", "pieces_of"]
+
+WACZ_VERSION: Final = "1.1.1"
+PAGES: Final = {"pages": "All Pages", "extraPages": "Extra Pages"}
+"""The lists of pages and their titles."""
+MAX_PLAIN: Final = 10_000
+"""Lines of an index that is not compressed; players load it whole."""
+STEP: Final = 1 << 20
+FIRST_YEAR: Final = 1980
+
+
+@dataclass(frozen=True, slots=True)
+class WaczWriting:
+    """What was written into a WACZ.
+
+    Example:
+        >>> done = seekwarc.tools.create_wacz(["crawl.warc.zst"], "new.wacz")
+        >>> print(done.files, done.lines, done.pages)
+        1 3 0
+    """
+
+    files: int
+    """WARC files."""
+    lines: int
+    """Lines of the index."""
+    pages: int
+    extra_pages: int
+    size: int
+    """Size of the WACZ, in bytes."""
+
+
+class _Counted:
+    """An output as `zipfile` writes to it: a file that cannot seek."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self.size = 0
+
+    def tell(self) -> int:
+        return self.size
+
+    def write(self, data: bytes) -> int:
+        self._output.write(data)
+        self.size += len(data)
+        return len(data)
+
+    def flush(self) -> None:
+        """Do nothing: the output is flushed when it is committed."""
+
+
+class WaczOutput:
+    """A WACZ that is being written."""
+
+    def __init__(self, output: Output) -> None:
+        self._file = _Counted(output)
+        self._zip = ZipFile(cast("IO[bytes]", self._file), "w")
+        self._resources: list[dict[str, object]] = []
+        self._now = time.gmtime()
+
+    def _info(self, path: str) -> ZipInfo:
+        info = ZipInfo(path, (max(self._now.tm_year, FIRST_YEAR), *self._now[1:6]))
+        is_packed = path.startswith("archive/") or path.endswith(".gz")
+        info.compress_type = ZIP_STORED if is_packed else ZIP_DEFLATED
+        info.external_attr = 0o644 << 16
+        return info
+
+    def add(self, path: str, pieces: Iterable[bytes], size: int) -> None:
+        """Write a member of a known size."""
+        info = self._info(path)
+        digest, written = hashlib.sha256(), 0
+        with self._zip.open(info, "w", force_zip64=size > ZIP64_LIMIT) as file:
+            for data in pieces:
+                digest.update(data)
+                file.write(data)
+                written += len(data)
+        name = re.sub(r"[^a-z0-9._-]", "-", path.rpartition("/")[2].lower())
+        hashed = f"sha256:{digest.hexdigest()}"
+        self._resources.append({"name": name, "path": path, "hash": hashed, "bytes": written})
+
+    def add_virtual(self, path: str, size: int) -> None:
+        """Leave out the bytes of a member, which are served from elsewhere, and its checksums."""
+        info = self._info(path)
+        info.file_size = info.compress_size = size
+        info.CRC = 0
+        info.header_offset = self._file.size
+        self._file.write(info.FileHeader(zip64=size > ZIP64_LIMIT))
+        self._file.size += size
+        self._zip.start_dir = self._file.size
+        self._zip.filelist.append(info)
+        self._zip.NameToInfo[path] = info
+
+    def add_source(self, path: str, source: RangeSource) -> None:
+        """Write a member that is a copy of a source."""
+        self.add(path, pieces_of(source), source.size or 0)
+
+    def add_file(self, path: str, file: IO[bytes]) -> None:
+        """Write a member that is a copy of a file, from its beginning."""
+        size = file.seek(0, 2)
+        file.seek(0)
+        self.add(path, iter(lambda: file.read(STEP), b""), size)
+
+    def add_index(self, file: IO[bytes], count: int, folder: str) -> None:
+        """Write the index: `count` sorted lines of a file, as a cluster if they are many."""
+        if count <= MAX_PLAIN:
+            self.add_file("indexes/index.cdxj", file)
+            return
+        file.seek(0)
+        cluster = ClusterOutput(f"{folder}/index.idx")
+        for line in file:
+            cluster.write(line)
+        cluster.commit()
+        for name in ("index.cdx.gz", "index.idx"):
+            with open(f"{folder}/{name}", "rb") as part:
+                self.add_file(f"indexes/{name}", part)
+
+    def finish(self, metadata: dict[str, str | None]) -> int:
+        """Write the lists of hashes and the directory; return the size of the file."""
+        package = {
+            "profile": "data-package",
+            "resources": self._resources,
+            "wacz_version": WACZ_VERSION,
+            "software": f"seekwarc {seekwarc.__version__}",
+            "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", self._now),
+            **{name: text for name, text in metadata.items() if text is not None},
+        }
+        data = json.dumps(package, indent=2).encode()
+        digest = {"path": "datapackage.json", "hash": f"sha256:{hashlib.sha256(data).hexdigest()}"}
+        self.add("datapackage.json", [data], len(data))
+        data = json.dumps(digest, indent=2).encode()
+        self.add("datapackage-digest.json", [data], len(data))
+        self._zip.close()
+        return self._file.size
+
+
+def pieces_of(source: RangeSource, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+    """Yield the bytes of a source, or of a range of it, in order."""
+    while data := source.read(start, start + STEP if stop is None else min(start + STEP, stop)):
+        yield data
+        start += len(data)
+
+
+def pages_header(name: str, *, text: bool = False) -> bytes:
+    """Return the first line of a list of pages, which says whether they have text."""
+    has_text = {"hasText": True} if text else {}
+    head = {"format": "json-pages-1.0", "id": name, "title": PAGES[name], **has_text}
+    return json.dumps(head).encode() + b"\n"
