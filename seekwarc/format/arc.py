@@ -6,8 +6,10 @@ Source: "Arc File Format", version 1.0, Internet Archive, 1996-09-15, which defi
 record is a line break, the URL-record, a line break and the document: what comes between two records belongs
 to neither, and real files have one line break there, two, or none.
 
-The fields are read from the right, as warcio does, since some crawlers wrote URLs with spaces. To a reader
-they have the names that WARC has for them; `raw` is the line as stored.
+Real files break these rules: URLs and media types have blanks, address and date are exchanged, a version
+block names the fields of the other version. So what a line says is found by its address and date, which
+nothing else looks like; the names in the version block decide only where there is no such pair. To a reader
+the fields have the names that WARC has for them; `raw` is the line as stored.
 """
 
 from __future__ import annotations
@@ -25,6 +27,15 @@ from seekwarc.format.warc import RECORD_MAGIC, Grammar, RecordHeader, build_reco
 __all__ = ["ArcGrammar", "ArcHeader", "arc_grammar"]
 
 VERSION_1: Final = ("URL", "IP-address", "Archive-date", "Content-type", "Archive-length")
+VERSION_2: Final = (
+    *VERSION_1[:4],
+    "Result-code",
+    "Checksum",
+    "Location",
+    "Offset",
+    "Filename",
+    "Archive-length",
+)
 MAX_NAMES: Final = 16
 MAX_LINE: Final = 64 << 10
 FIRST_LOOK: Final = 512
@@ -32,15 +43,36 @@ HTTP: Final = "application/http;msgtype=response"
 
 _SCHEME = rb"[A-Za-z][A-Za-z0-9+.\-]{0,31}"
 _DATE: Final = rb"[0-9]{4,20}"
-_WORD: Final = rb"[^ \r\n]{1,4096}"
-_LENGTH: Final = rb"[!-~]{1,18}"
-_STRICT: Final = {"IP-address": rb"[0-9A-Fa-f.:]{2,45}", "Archive-date": _DATE, "Archive-length": _LENGTH}
+_ADDRESS: Final = rb"(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|[0-9A-Fa-f]{0,4}:[0-9A-Fa-f.:]{1,43})"
+_PAIR: Final = rb"(?:%s %s|%s %s)" % (_ADDRESS, _DATE, _DATE, _ADDRESS)
+_LENGTH: Final = rb" [!-~]{1,18}[ \t]{0,8}\r?\n"
 _URL = re.compile(_SCHEME + rb":")
 _BEFORE_LINE_END = re.compile(rb"(?:%s:?|%s:[^\n]*)" % (_SCHEME, _SCHEME))
 _LINE_END = re.compile(rb"\n")
+_ANY: Final = rb"[^\n]{0,%d}" % MAX_LINE
+# The end of a line is looked at first, so that no line takes longer than its length.
+_SURE: Final = rb"%s:(?=%s%s)%s %s |filedesc://%s%s" % (_SCHEME, _ANY, _LENGTH, _ANY, _PAIR, _ANY, _LENGTH)
+"""A line that is one wherever it is found."""
+_LIKELY = re.compile(
+    rb"%s|(?:%s://|dns:)(?=%s%s)[^ \n]{1,%d} (?:%s )?(?:-|%s) "
+    % (_SURE, _SCHEME, _ANY, _LENGTH, MAX_LINE, _ANY, _DATE)
+)
+"""One where a record is expected."""
+_TAIL: Final = (
+    r"(?: (?P<media>.*?))??(?: (?:-|[0-9]{1,3}) [^ ]+ [^ ]+ (?:-|[0-9]{1,18}) [^ ]+)? (?P<length>[^ ]+)"
+)
+"""The rest of a line: the fields of version 2, which end like those of version 1, are told by two numbers."""
+_ANCHORS: Final = tuple(
+    re.compile(pattern.replace("ADDRESS", _ADDRESS.decode()).replace("DATE", _DATE.decode()) + _TAIL)
+    for pattern in (
+        r"(?P<url>.+) (?P<ip>ADDRESS) (?P<date>DATE)",
+        r"(?P<url>.+) (?P<date>DATE) (?P<ip>ADDRESS)",
+        r"(?P<url>[^ ]+|.+(?= [^ ]+ [0-9]{14} ))(?: (?P<ip>[^ ]+))? (?P<date>[0-9]{14})",
+    )
+)
 _NOT_IN_URI = re.compile(r"[\0- \x7f]")
-_MEDIA_TYPE = re.compile(r"[!-~]+/[!-~]+")
-_ADDRESS = re.compile(r"[0-9A-Fa-f]*[.:][0-9A-Fa-f.:]+")
+_MEDIA_TYPE = re.compile(r"[!-~]+/[!-~]+(?: [ -~]+)?")
+_IS_ADDRESS = re.compile(_ADDRESS.decode())
 
 
 class ArcHeader(RecordHeader):
@@ -52,7 +84,7 @@ class ArcHeader(RecordHeader):
         raw: The line as stored, line break included.
         content_length: Length of the block in bytes; 0 if the line does not tell.
         record_size: Bytes of line and block: the line breaks after it are not the record's.
-        warc: The header that a WARC record of the same would have.
+        warc: These fields as the header of a WARC record.
 
     Example:
         >>> from seekwarc.format.arc import arc_grammar
@@ -101,9 +133,7 @@ class ArcGrammar(Grammar):
     """How the records of an ARC file begin and end, by the names of their fields."""
 
     def __init__(self, names: Sequence[str] = VERSION_1) -> None:
-        first = rb"|filedesc://[^\n]{0,%d} %s\r?\n" % (MAX_LINE, _LENGTH)
-        super().__init__(_line(names, _STRICT) + first, (b"\n",), b"", is_arc=True)
-        self._expected = re.compile(_line(names, {"Archive-date": _DATE}) + first)
+        super().__init__(_SURE, (b"\n",), b"", is_arc=True)
         self._names = tuple(names)
 
     def header_end(self, data: Buffer, start: int = 0) -> int:
@@ -113,7 +143,7 @@ class ArcGrammar(Grammar):
 
     def begins(self, data: bytes) -> bool:
         """See `Grammar.begins`."""
-        return self._expected.match(data) is not None
+        return _LIKELY.match(data) is not None
 
     def may_begin(self, data: bytes) -> bool:
         """See `Grammar.may_begin`."""
@@ -141,15 +171,19 @@ class ArcGrammar(Grammar):
 
     def parse(self, raw: bytes) -> RecordHeader:
         """See `Grammar.parse`."""
-        values = _text(raw[:MAX_LINE]).rstrip("\r\n\t ").rsplit(" ", len(self._names) - 1)
-        if len(values) != len(self._names) or _URL.match(raw) is None:
+        given = _fields(_text(raw[:MAX_LINE]).rstrip("\r\n\t "), self._names)
+        if given is None or _URL.match(raw) is None:
             raise FormatError(f"no ARC record starts here: found {raw[:40]!r}")
         if len(raw) > MAX_LINE:
             raise FormatError(f"the line that begins an ARC record exceeds the limit of {MAX_LINE} bytes")
-        given = dict(zip(self._names, values, strict=True))
-        length = whole_number(values[-1])
-        problem = None if length is not None else f"Archive-length {values[-1][:40]!r} is not a length"
-        return ArcHeader(raw, length or 0, build_record_header(_warc_fields(given, length or 0)), problem)
+        length, date = whole_number(given["Archive-length"]), given.get("Archive-date", "-")
+        problem = None
+        if length is None:
+            problem = f"Archive-length {given['Archive-length'][:40]!r} is not a length"
+        elif _date(date) is None and date.strip("-0"):
+            problem = f"Archive-date {date[:40]!r} is not a date"
+        warc = build_record_header(_warc_fields(given, length or 0))
+        return ArcHeader(raw, length or 0, warc, problem)
 
 
 def arc_grammar(beginning: bytes) -> ArcGrammar:
@@ -161,9 +195,17 @@ def arc_grammar(beginning: bytes) -> ArcGrammar:
     )
 
 
-def _line(names: Sequence[str], known: dict[str, bytes]) -> bytes:
-    values = b" ".join(known.get(name, _WORD) for name in names[1:])
-    return rb"%s:[^\n]{0,%d} %s[ \t]{0,8}\r?\n" % (_SCHEME, MAX_LINE, values)
+def _fields(line: str, names: Sequence[str]) -> dict[str, str] | None:
+    """Return the fields of a line by their names in version 1; None if it has too few."""
+    if tuple(names) in (VERSION_1, VERSION_2):
+        for anchor in _ANCHORS:
+            if (found := anchor.fullmatch(line)) is not None:
+                given = found.group("url", "ip", "date", "media", "length")
+                return dict(zip(VERSION_1, (value or "" for value in given), strict=True))
+    for some in (names, VERSION_1):
+        if len(values := line.rsplit(" ", len(some) - 1)) == len(some):
+            return dict(zip(some, values, strict=True))
+    return None
 
 
 def _warc_fields(given: dict[str, str], length: int) -> list[tuple[str, str]]:
@@ -172,14 +214,13 @@ def _warc_fields(given: dict[str, str], length: int) -> list[tuple[str, str]]:
     is_first = uri.startswith("filedesc://")
     is_http = uri[:8].lower().startswith(("http://", "https://"))
     kind = "warcinfo" if is_first else "response" if is_http else "resource"
-    found = [("WARC-Type", kind)]
+    found = [("WARC-Type", kind), ("WARC-Target-URI", uri)]
     if is_first:
         found.append(("WARC-Filename", uri.removeprefix("filedesc://")))
     else:
-        found.append(("WARC-Target-URI", uri))
         # That of a first record is of no server.
         address = given.get("IP-address", "")
-        found += [("WARC-IP-Address", address)] if _ADDRESS.fullmatch(address) else []
+        found += [("WARC-IP-Address", address)] if _IS_ADDRESS.fullmatch(address) else []
     date = _date(given.get("Archive-date", ""))
     found += [("WARC-Date", date)] if date is not None else []
     media_type = HTTP if is_http else given.get("Content-type", "")

@@ -56,7 +56,9 @@ def warc_header(header: ArcHeader, *digests: tuple[str, str]) -> RecordHeader:
     """Return the header of the WARC record, with these digests, and an ID made of them and the line."""
     text = "\n".join([header.raw.decode("latin-1"), *(value for _, value in digests)])
     added = [("WARC-Record-ID", f"<{uuid5(NAMESPACE_URL, text).urn}>"), *digests]
-    return edit_header(header.warc, (), added)
+    # A warcinfo has none (WARC 1.1, clause 5.14): that of a version block is its WARC-Filename.
+    removed = ("WARC-Target-URI",) if header["WARC-Type"] == "warcinfo" else ()
+    return edit_header(header.warc, removed, added)
 
 
 def warc_record(record: Record) -> tuple[RecordHeader, BinaryIO]:
@@ -66,7 +68,7 @@ def warc_record(record: Record) -> tuple[RecordHeader, BinaryIO]:
         FormatError: The block cannot be read, or its length is not known.
     """
     header, http = cast("ArcHeader", record.header), record.http
-    if header.problem is not None:
+    if header.problem is not None and header.content_length == 0:
         raise FormatError(header.problem, source=record.source, offset=record.offset)
     digests = BlockDigests(http, block=hashlib.sha1(), payload=hashlib.sha1())  # noqa: S324
     spool = SpooledTemporaryFile(max_size=MAX_IN_MEMORY)  # noqa: SIM115

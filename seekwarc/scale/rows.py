@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from seekwarc.errors import FormatError, SeekWarcError, TruncatedError
+from seekwarc.format.arc import ArcHeader
 from seekwarc.read.extent import Extent
 from seekwarc.read.options import SidecarOptions
 from seekwarc.read.record import Record
@@ -83,7 +84,9 @@ class Wanted:
 
     def describe(self, record: Record, filename: str) -> Row:
         """Return the row of a record, without its length."""
-        row = Row(filename, record.offset, record.header.raw)
+        # The fields of an ARC record have their names in WARC, as `Record` has them.
+        header = record.header.warc if isinstance(record.header, ArcHeader) else record.header
+        row = Row(filename, record.offset, header.raw)
         try:
             if self.http:
                 row.http = record.http
@@ -95,7 +98,7 @@ class Wanted:
                 row.text = record.payload.text(main=self.main)
         except SeekWarcError as error:
             row.problem = error
-        row.weight += len(filename) + self._weight(record.header.raw)
+        row.weight += len(filename) + self._weight(header.raw)
         if row.http is not None:
             row.weight += self._weight(row.http.raw)
         if row.payload is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import time
 
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seekwarc.errors import FormatError
-from seekwarc.format.arc import arc_grammar
+from seekwarc.format.arc import ArcGrammar, arc_grammar
 from seekwarc.format.rules import check_header
 from seekwarc.read.grammar import MAX_VERSION_BLOCK
 from tests.support.arc import VERSION_2, first_record
@@ -54,8 +55,59 @@ def test_version_2_has_more_fields() -> None:
     header = TWO.parse(line)
     assert (header["WARC-Date"], header.content_length) == ("2001-01-02T03:04:05Z", 27)
     assert TWO.begins(line)
-    with pytest.raises(FormatError, match="no ARC record starts here"):
-        TWO.parse(LINE)
+    assert dict(ONE.parse(line)) == dict(TWO.parse(line))
+
+
+LINES = {
+    "a media type of two words": (b"192.0.2.1 20010102030405", b"text/html; charset=iso-8859-1"),
+    "a media type of many words": (b"192.0.2.1 20010102030405", b"text/html;  charset = x 7 1.0 y"),
+    "an empty media type": (b"192.0.2.1 20010102030405", b""),
+    "address and date exchanged": (b"20010102030405 192.0.2.1", b"text/html"),
+    "an address of version 6": (b"2001:db8::1 20010102030405", b"text/html"),
+    "a short date": (b"192.0.2.1 200101020304", b"text/html"),
+    "a long date": (b"192.0.2.1 20010102030405123", b"text/html"),
+    "no address": (b"- 20010102030405", b"text/html; charset=iso-8859-1"),
+    "a name for an address": (b"www.example.org 20010102030405", b"text/html; charset=x"),
+    "the address left out": (b"20010102030405", b"text/html"),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+@pytest.mark.parametrize("later", [b"", b" 200 abc - 1234 old.arc", b" - - - - -"])
+@pytest.mark.parametrize(
+    "url", [b"http://example.org/", b"http://example.org/a 10.0.0.1 b", b"dns:example.org"]
+)
+@pytest.mark.parametrize("grammar", [ONE, TWO], ids=["one", "two"])
+def test_lines_that_fit_no_names_have_their_fields(
+    name: str, later: bytes, url: bytes, grammar: ArcGrammar
+) -> None:
+    pair, media = LINES[name]
+    if name in ("the address left out", "a name for an address") and url != b"http://example.org/":
+        return
+    line = url + b" " + pair + b" " + media + later + b" 27\n"
+    header = grammar.parse(line)
+    assert header["WARC-Target-URI"] == url.decode().replace(" ", "%20")
+    assert header["WARC-Date"][:17] == "2001-01-02T03:04:"
+    assert header.get("WARC-IP-Address") in (*pair.decode().split(), None)
+    assert ("WARC-IP-Address" in header) == name.endswith(("words", "media type", "exchanged", "6", "date"))
+    if url.startswith(b"dns") and media:
+        assert header["Content-Type"] == media.decode()
+    assert (header.content_length, header.problem) == (27, None)
+    assert grammar.begins(line)
+    assert all(grammar.may_begin(line[:end]) for end in range(1, len(line) + 1))
+
+
+def test_a_date_that_is_not_one_is_a_problem() -> None:
+    header = ONE.parse(LINE.replace(b"20010102030405", b"20011302000000"))
+    assert "WARC-Date" not in header
+    assert header.problem == "Archive-date '20011302000000' is not a date"
+    assert [it.field for it in check_header(header)] == ["Archive-date"]
+    assert ONE.begins(header.raw)
+
+
+@pytest.mark.parametrize("line", [b"Content-Length: 27\n", b"Date: 2001 a 27\n", b"style: a 2001 b c 7\n"])
+def test_lines_of_a_body_begin_no_record(line: bytes) -> None:
+    assert not ONE.begins(line)
 
 
 @pytest.mark.parametrize(
@@ -164,6 +216,9 @@ def test_long_lines_take_linear_time() -> None:
         b"http: 1.1.1.1 " + b"2" * 80_000,
         b"a:b " * 20_000,
         b"a:b\n" * 20_000,
+        b"http://a" + b" 1.1.1.1 2001" * 5_000 + b" " + b"x" * 19 + b"\n",
+        b"http://a" + b" - 2001" * 9_000,
+        b"dns:a" + b" -" * 20_000 + b" " + b"x" * 19 + b"\n",
     ]
     begin = time.process_time()
     for data in hostile:
@@ -171,4 +226,6 @@ def test_long_lines_take_linear_time() -> None:
         assert ONE.beginning.search(data) is ONE.after_gap.search(data) is None
         ONE.may_begin(data)
         assert arc_grammar(data[:MAX_VERSION_BLOCK]) is not None
+        with contextlib.suppress(FormatError):
+            ONE.parse(data)
     assert time.process_time() - begin < 2

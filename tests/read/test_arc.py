@@ -194,7 +194,10 @@ def test_after_damage_the_next_record_is_found() -> None:
         assert [it.target_uri for it in archive][-2:] == ["http://example.org/after"] * 2
     assert errors
     with seekwarc.open(FIRST + b"\0damage" * 300_000 + b"\n" + AFTER, on_error=errors.append) as archive:
-        assert [it.target_uri for it in archive] == [None, "http://example.org/after"]
+        assert [it.target_uri for it in archive] == [
+            "filedesc://old.arc",
+            "http://example.org/after",
+        ]
 
 
 def test_only_a_version_block_at_the_beginning_makes_an_arc_file() -> None:

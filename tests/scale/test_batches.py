@@ -20,6 +20,7 @@ import pytest
 import seekwarc
 from seekwarc.errors import FormatError, SourceError
 from seekwarc.scale.columns import COLUMNS
+from tests.support.arc import ARC, ARC_GZ
 from tests.support.foreign import Foreign
 from tests.support.pages import answer, crawl_of, html
 from tests.support.rangeserver import RangeServer
@@ -50,6 +51,22 @@ def table(*sources: object, **options: object) -> pa.Table:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", seekwarc.FormatWarning)
         return pa.table(seekwarc.batches(sources, **options))
+
+
+def test_rows_of_arc_records_have_their_fields(tmp_path: Path) -> None:
+    for name, data in (("a.arc", ARC), ("a.arc.gz", ARC_GZ)):
+        path = tmp_path / name
+        path.write_bytes(data)
+        found = table(path).to_pylist()
+        with seekwarc.open(path) as archive:
+            records = list(archive)
+            assert [row["target_uri"] for row in found] == [it.target_uri for it in records]
+            assert [row["type"] for row in found] == ["warcinfo", "response", "response"]
+            assert [row["content_type"] for row in found] == [it.header["Content-Type"] for it in records]
+            assert [[(it["name"], it["value"]) for it in row["headers"]] for row in found] == [
+                list(it.header.fields) for it in records
+            ]
+            assert [row["date"].year for row in found] == [2001] * 3
 
 
 def test_rows_are_what_records_say(crawl: str) -> None:
