@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice, takewhile
+from operator import attrgetter
 from typing import BinaryIO, Final, Literal, Self, TypeAlias, Unpack, cast
 from urllib.parse import quote, urlsplit
 
@@ -21,6 +22,7 @@ from seekwarc.cdx.wacz_index import index_of
 from seekwarc.cdx.zipnum import ZipNumCluster, is_cluster
 from seekwarc.closing import Closing, Recent
 from seekwarc.collection.entry import Entry
+from seekwarc.collection.likeness import in_order
 from seekwarc.collection.revisits import is_alone, resolve
 from seekwarc.errors import FormatError, SeekWarcError, UnsupportedError
 from seekwarc.format.cdxj import CdxjLine, date_digits, parse_line, timestamp_of
@@ -250,8 +252,9 @@ class Index(Closing):
                 host, or "domain" for all of its host and subdomains.
             since: Earliest date.
             until: Latest date, inclusive: 2026 includes December.
-            closest: Yield the captures nearest to this date first, and no line of a record that is not a
-                capture (`is_capture`). Needs `match="exact"`.
+            closest: Yield the captures of exactly this URI first, nearest to this date first, then those of
+                other spellings of it, then those of other URIs with the same key; and no line of a record
+                that is not a capture (`is_capture`). Needs `match="exact"`.
 
         Raises:
             FormatError: A line is malformed, or the lines are not sorted. The error has file and offset.
@@ -279,7 +282,7 @@ class Index(Closing):
         if closest is None:
             return self._captures(self._between(start, stop))
         nearby = self._captures(self._outward(start, stop, date_of_digits(nearest)))
-        return (it for it in nearby if it.is_capture)
+        return in_order(uri, (it for it in nearby if it.is_capture), attrgetter("uri"))
 
     def _captures(self, lines: Iterator[IndexLine]) -> Iterator[Capture]:
         for line in lines:

@@ -15,6 +15,7 @@ from seekwarc.cdx.index import Index
 from seekwarc.cdx.nearby import NearbyIndex
 from seekwarc.collection.collection import Collection, Target
 from seekwarc.collection.entry import Entry, entry_of_line
+from seekwarc.collection.likeness import Meant
 from seekwarc.collection.record_index import RecordIndex
 from seekwarc.collection.revisits import is_alone, resolve
 from seekwarc.compiling import override
@@ -147,7 +148,11 @@ class _WaczIndex:
         self._wacz = wacz
 
     def by_uri(self, uri: str) -> Sequence[Entry]:
-        return [entry_of_line(it) for it in self._captures.lookup(uri) if it.uri == uri]
+        meant = Meant(uri)
+        return [entry_of_line(it) for it in self._captures.lookup(uri) if meant.is_same(it.uri)]
+
+    def similar(self, uri: str) -> Sequence[Entry]:
+        return [entry_of_line(it) for it in self._captures.lookup(uri) if it.is_capture]
 
     def by_payload(self, digest: Digest) -> Sequence[Entry]:
         found = (it for it in self._captures if it.digest is not None and it.digest.key == digest.key)

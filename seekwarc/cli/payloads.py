@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, NamedTuple
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from seekwarc.cli.arguments import add_flag
 from seekwarc.cli.options import (
@@ -20,7 +20,8 @@ from seekwarc.cli.options import (
     limit_options,
     open_options,
 )
-from seekwarc.cli.records import add_record_arguments, wanted_record
+from seekwarc.cli.printing import say
+from seekwarc.cli.records import RecordSearch, add_record_arguments
 from seekwarc.cli.targets import open_archive
 from seekwarc.errors import HoleError, NotFoundError, SeekWarcError, SegmentError
 from seekwarc.read.record import Record
@@ -29,6 +30,9 @@ from seekwarc.storage.source import Stats
 
 if TYPE_CHECKING:
     from datetime import datetime
+
+    from seekwarc.read.options import OpenOptions
+    from seekwarc.read.reader import Reader
 
 __all__ = ["Found", "add_payload_arguments", "found_record"]
 
@@ -117,25 +121,44 @@ def found_record(options: argparse.Namespace, *, part: str = "payload") -> Itera
         with _logical(None, files, options) as found:
             yield found
         return
-    missing = NotFoundError("has no file to look in")
-    for name in files:
-        with open_archive(name, **given) as archive:
-            try:
-                record, status = wanted_record(archive, options)
-            except NotFoundError as error:
-                missing = error
-                continue
-            is_alone = record.type != "revisit" and record.segment_number is None and not options.joined
-            if is_alone or part != "payload":
-                yield Found(record, status, [archive.stats])
-                return
-            if archive.size is None:
-                raise NotFoundError(PIPE, source=archive.name)
-            with _logical(record, files, options) as found:
-                yield found
+    with _looked_through(files, given, options) as (archive, record, status):
+        is_alone = record.type != "revisit" and record.segment_number is None and not options.joined
+        if is_alone or part != "payload":
+            yield Found(record, status, [archive.stats])
             return
-    missing.source = options.file
-    raise missing
+        if archive.size is None:
+            raise NotFoundError(PIPE, source=archive.name)
+        with _logical(record, files, options) as found:
+            yield found._replace(status=status)
+
+
+@contextmanager
+def _looked_through(
+    files: Sequence[str], given: OpenOptions, options: argparse.Namespace
+) -> Iterator[tuple[Reader, Record, int]]:
+    """Provide the record that the arguments name, of all files the one that is meant, and the status."""
+    search = RecordSearch(options)
+    with ExitStack() as opened:
+        kept: Reader | None = None
+        for alike in (False, True):
+            for name in files:
+                try:
+                    archive = opened.enter_context(open_archive(name, **given))
+                    if search.look_in(archive, alike=alike):
+                        kept = archive
+                except SeekWarcError as error:
+                    if len(files) == 1:
+                        raise
+                    search.pass_over(error)
+                    continue
+                if archive is not kept:
+                    archive.close()
+                elif options.uri is None:
+                    break
+            if kept is not None or options.uri is None or "-" in files:
+                break
+        record, status = search.found(options.file)
+        yield cast("Reader", kept), record, status
 
 
 def _use_own_index(options: argparse.Namespace) -> None:
@@ -166,14 +189,19 @@ def _by_index(options: argparse.Namespace, *, resolve: bool) -> Iterator[Found]:
     if options.date is not None and (options.since, options.until) != (None, None):
         raise SeekWarcError("name the capture by --date, or by --since and --until")
     limits = {**limit_options(options), **index_limits(options)}
+    from seekwarc.collection.entry import CAPTURE_TYPES
+    from seekwarc.collection.likeness import Meant
     from seekwarc.format.dates import LATEST
 
     with Index(options.index, files=options.files, **limits) as index:
         since, until = (options.date or _digits(it) for it in (options.since, options.until))
         wanted = {"closest": options.date} if options.closest else {"since": since, "until": until}
+        meant = Meant(options.uri)
         for capture in index.lookup(options.uri, **{"closest": LATEST, **wanted}):
             record = capture.open(resolve=resolve)
-            if record.type in ("response", "resource", "revisit"):
+            if record.type in CAPTURE_TYPES:
+                if (note := meant.note(capture.uri)) is not None:
+                    say(note)
                 yield Found(record, 0, [it.stats for it in index.readers()])
                 return
         at = f" at {options.date}; --closest takes the nearest" if options.date is not None else ""

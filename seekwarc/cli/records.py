@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from typing import Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
 
 from seekwarc.cli.arguments import number
 from seekwarc.cli.printing import say
 from seekwarc.cli.selecting import add_date_arguments
 from seekwarc.errors import FormatError, NotFoundError, SeekWarcError
 from seekwarc.format.header_fields import whole_number
+from seekwarc.format.values import without_brackets
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 
-__all__ = ["add_record_arguments", "split_offset", "wanted_record"]
+if TYPE_CHECKING:
+    from seekwarc.collection.likeness import Meant
+
+__all__ = ["NO_CAPTURE", "RecordSearch", "add_record_arguments", "split_offset", "wanted_record"]
 
 MAX_NEAR: Final = 3
 """Similar URIs that are named when one is not found."""
+NO_CAPTURE: Final = "no response, resource or revisit has the URI"
 OFFSET: Final = number("number of bytes", 0)
 
 
@@ -37,7 +42,7 @@ def add_record_arguments(
         which.add_argument(
             "offset", metavar="OFFSET", nargs="?", type=OFFSET, help="offset in the file, as in `ls` and CDX"
         )
-    which.add_argument("--uri", metavar="URI", help="the first response or resource with this target URI")
+    which.add_argument("--uri", metavar="URI", help="the latest capture of this target URI")
     which.add_argument("--id", metavar="ID", help="the record with this WARC-Record-ID")
     parser.add_argument(
         "--length",
@@ -62,41 +67,93 @@ def split_offset(options: argparse.Namespace) -> None:
 
 def wanted_record(archive: Reader, options: argparse.Namespace) -> tuple[Record, int]:
     """Return the record that the arguments ask for, and the exit status: 1 if damage was passed over."""
-    status = 0
+    search = RecordSearch(options)
+    if not search.look_in(archive) and options.uri is not None and archive.size is not None:
+        search.look_in(archive, alike=True)
+    return search.found(archive.name)
 
-    def pass_over(damage: FormatError) -> None:
-        nonlocal status
-        status = 1
-        say(str(damage))
 
-    if options.offset is not None:
-        return archive.record_at(options.offset, options.length), 0
-    records = archive.past_damage(pass_over)
-    if options.id is not None:
-        wanted = options.id.strip("<>")
-        for record in records:
-            if record.id == wanted:
-                return record, status
-        raise NotFoundError(
-            f"no record has the ID {wanted}; `seekwarc ls --json` lists the IDs", source=archive.name
-        )
-    if options.uri is not None:
+class RecordSearch:
+    """Looks for the record that the arguments ask for, in one file after the other.
+
+    A URI has many captures: the latest is taken, as from an index. A pipe can be read once, so there it is
+    the first. Only if no file has a capture of exactly this URI are others that count as the same looked at.
+    """
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._options = options
+        self._found: Record | None = None
+        self._rank: tuple[int, int] | None = None
+        self._near: list[str] = []
+        self.status = 0
+
+    @cached_property
+    def _meant(self) -> Meant:
+        from seekwarc.collection.likeness import Meant
+
+        return Meant(self._options.uri)
+
+    def look_in(self, archive: Reader, *, alike: bool = False) -> bool:
+        """Look through a file; return whether it has the record, or a better one than those before."""
+        before, options = self._found, self._options
+        if options.offset is not None:
+            self._found = archive.record_at(options.offset, options.length)
+        elif options.id is not None:
+            wanted = without_brackets(options.id)
+            records = archive.past_damage(self.pass_over)
+            self._found = next((it for it in records if it.id == wanted), None)
+        elif options.uri is not None:
+            self._look_for_uri(archive, alike=alike)
+        else:
+            raise NotFoundError("name the record: OFFSET, --uri or --id")
+        return self._found is not before
+
+    def _look_for_uri(self, archive: Reader, *, alike: bool) -> None:
+        from seekwarc.collection.entry import CAPTURE_TYPES
         from seekwarc.read.selection import Selection
 
-        selection = Selection.of(since=options.since, until=options.until)
-        return _by_uri(filter(selection.matches, records), options.uri, archive.name), status
-    raise NotFoundError("name the record: OFFSET, --uri or --id")
+        selection = Selection.of(since=self._options.since, until=self._options.until)
+        for record in archive.past_damage(self.pass_over if not alike else _pass_over):
+            uri = record.target_uri
+            if uri is None or record.type not in CAPTURE_TYPES:
+                continue
+            if not alike and not self._meant.is_same(uri):
+                if len(self._near) < MAX_NEAR and self._meant.uri.lower() in uri.lower():
+                    self._near += [uri] if uri not in self._near else []
+                continue
+            likeness = self._meant(uri)
+            if likeness is None or not selection.matches(record):
+                continue
+            rank = -likeness, record.date.nanoseconds if record.date is not None else 0
+            if self._rank is None or rank >= self._rank:
+                self._found, self._rank = record, rank
+                if archive.size is None:
+                    return
+
+    def pass_over(self, damage: SeekWarcError) -> None:
+        """Say what is damaged, and go on."""
+        self.status = 1
+        say(str(damage))
+
+    def found(self, source: str) -> tuple[Record, int]:
+        """Return what was found, and the exit status; `source` names what was looked through.
+
+        Raises:
+            NotFoundError: Nothing was found.
+        """
+        if self._found is not None:
+            note = self._meant.note(self._found.target_uri) if self._rank is not None else None
+            if note is not None:
+                say(note)
+            return self._found, self.status
+        if self._options.id is not None:
+            wanted, what = without_brackets(self._options.id), "no record has the ID"
+            raise NotFoundError(f"{what} {wanted}; `seekwarc ls --json` lists the IDs", source=source)
+        hint = (
+            f"did you mean {' or '.join(self._near)}?" if self._near else "`seekwarc ls` lists what it holds"
+        )
+        raise NotFoundError(f"{NO_CAPTURE} {self._meant.uri}; {hint}", source=source)
 
 
-def _by_uri(records: Iterator[Record], wanted: str, source: str) -> Record:
-    near: list[str] = []
-    for record in records:
-        uri = record.target_uri
-        if uri is None or record.type not in ("response", "resource"):
-            continue
-        if uri == wanted:
-            return record
-        if len(near) < MAX_NEAR and wanted.lower() in uri.lower() and uri not in near:
-            near.append(uri)
-    hint = f"did you mean {' or '.join(near)}?" if near else "`seekwarc ls` lists what it holds"
-    raise NotFoundError(f"no response or resource has the URI {wanted}; {hint}", source=source)
+def _pass_over(_: FormatError) -> None:
+    """Damage was named when the file was first looked through."""

@@ -12,12 +12,16 @@ seekwarc url crawl.cdxj --uri https://example.org/film.mp4 --date 20261121 --por
 from __future__ import annotations
 
 import argparse
+from operator import attrgetter
 
 from seekwarc.cli.arguments import argument
 from seekwarc.cli.options import add_limit_arguments, limit_options
+from seekwarc.cli.printing import say
+from seekwarc.cli.records import NO_CAPTURE
 from seekwarc.cli.serve import DEFAULT_HOST, DEFAULT_PORT, PORT, web_address
 from seekwarc.cli.targets import open_archive
 from seekwarc.collection.entry import CAPTURE_TYPES, describe, nearest
+from seekwarc.collection.likeness import Meant, most_alike
 from seekwarc.errors import NotFoundError
 from seekwarc.format.cdxj import date_digits
 from seekwarc.format.dates import LATEST, WarcDate, date_of_digits
@@ -62,19 +66,14 @@ def run(options: argparse.Namespace) -> int:
 def _in_archive(options: argparse.Namespace) -> tuple[str, WarcDate]:
     """Return URI and date of the capture in an archive, which is read to its end."""
     with open_archive(options.file, **limit_options(options)) as archive:
-        captures = (
-            describe(record)
-            for record in archive
-            if record.target_uri == options.uri and record.type in CAPTURE_TYPES
-        )
-        found = nearest(captures, date_of_digits(options.date or LATEST))
+        captures = (describe(record) for record in archive if record.type in CAPTURE_TYPES)
+        alike = most_alike(options.uri, captures, attrgetter("uri"))
+        found = nearest(alike, date_of_digits(options.date or LATEST))
         if found is None or found.date is None:
             raise NotFoundError(
-                f"no response, resource or revisit has the URI {options.uri}; "
-                "`seekwarc ls` lists the records",
-                source=archive.name,
+                f"{NO_CAPTURE} {options.uri}; `seekwarc ls` lists the records", source=archive.name
             )
-        return options.uri, found.date
+        return _said(options.uri, found.uri), found.date
 
 
 def _in_index(options: argparse.Namespace) -> tuple[str, WarcDate]:
@@ -82,5 +81,12 @@ def _in_index(options: argparse.Namespace) -> tuple[str, WarcDate]:
 
     with Index(options.file) as index:
         for capture in index.lookup(options.uri, closest=options.date or LATEST):
-            return capture.uri or options.uri, capture.date
+            return _said(options.uri, capture.uri), capture.date
         raise NotFoundError(f"no capture of {options.uri}; `seekwarc lookup` finds others", source=index.name)
+
+
+def _said(asked: str, found: str | None) -> str:
+    """Return the URI that was found, and say so if it is not the one that was asked for."""
+    if (note := Meant(asked).note(found)) is not None:
+        say(note)
+    return found or asked

@@ -10,14 +10,15 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
-from operator import itemgetter
+from contextlib import ExitStack, suppress
+from operator import attrgetter, itemgetter
 from typing import BinaryIO, ClassVar, Final, Self, Unpack, cast
 
 from seekwarc.closing import Closing, Recent
 from seekwarc.collection.entry import CAPTURE_TYPES, Entry, described_past_damage, nearest
+from seekwarc.collection.likeness import most_alike
 from seekwarc.collection.parts import Group, captures_of, claim_of, groups_of
-from seekwarc.collection.record_index import MemoryIndex, RecordIndex
+from seekwarc.collection.record_index import MemoryIndex, RecordIndex, SimilarUris
 from seekwarc.collection.revisits import is_alone, named, resolve
 from seekwarc.errors import FormatError, NotFoundError
 from seekwarc.format.dates import WarcDate
@@ -181,7 +182,9 @@ class Collection(Closing):
         Args:
             which: A stored record, an index entry or a WARC-Record-ID; for a segmented record, any of its
                 segments.
-            uri: Target URI of a response, resource or revisit, instead of `which`.
+            uri: Target URI of a response, resource or revisit, instead of `which`. If there is no capture of
+                exactly this URI, one of another spelling of it is returned, or else of a URI that counts as
+                the same in an index; the record's `target_uri` says which.
             date: With `uri`: selects the capture nearest to this date. By default the latest.
             joined: If the record is a part of a resource (206 Partial Content), return it with the payload of
                 the whole, joined of all its parts: a `JoinedParts`. `uri` is then found, too, if all its
@@ -194,7 +197,8 @@ class Collection(Closing):
             UnsupportedError: A revisit with an unknown profile, which must not be interpreted.
         """
         if joined and uri is not None and which is None and not self.index.by_uri(uri):
-            return self._joined_uri(uri, WarcDate.parse(date) if isinstance(date, str) else date)
+            with suppress(NotFoundError):
+                return self._joined_uri(uri, WarcDate.parse(date) if isinstance(date, str) else date)
         record = self._stored(which, uri, date)
         claim = claim_of(record) if joined else None
         if claim is not None and not claim.is_whole:
@@ -271,8 +275,10 @@ class Collection(Closing):
         if which is not None:
             return named(without_brackets(which), "the record", self.index, self.record)
         wanted = WarcDate.parse(date) if isinstance(date, str) else date
-        entries = (it for it in self.index.by_uri(uri or "") if it.type in CAPTURE_TYPES)
-        found = nearest(entries, wanted)
+        uri, index = uri or "", self.index
+        found = nearest((it for it in index.by_uri(uri) if it.type in CAPTURE_TYPES), wanted)
+        if found is None and isinstance(index, SimilarUris):
+            found = nearest(most_alike(uri, index.similar(uri), attrgetter("uri")), wanted)
         if found is None:
             raise NotFoundError(f"no response, resource or revisit has the URI {uri}")
         return self.record(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from seekwarc.collection.connection import BATCH
 from seekwarc.collection.entry import Entry, described
@@ -12,7 +12,7 @@ from seekwarc.collection.record_table import RecordTable
 from seekwarc.format.digest import Digest
 from seekwarc.read.reader import Reader
 
-__all__ = ["Entry", "MemoryIndex", "RecordIndex"]
+__all__ = ["Entry", "MemoryIndex", "RecordIndex", "SimilarUris"]
 
 
 class RecordIndex(Protocol):
@@ -42,6 +42,14 @@ class RecordIndex(Protocol):
 
     def referring_to(self, record_id: str) -> Sequence[Entry]:
         """Return all records that refer to a record."""
+
+
+@runtime_checkable
+class SimilarUris(Protocol):
+    """What an index may know besides."""
+
+    def similar(self, uri: str) -> Sequence[Entry]:
+        """Return the captures whose URIs count as the same in an index (`format.surt`)."""
 
 
 class MemoryIndex:
@@ -96,6 +104,10 @@ class MemoryIndex:
     def by_uri(self, uri: str) -> Sequence[Entry]:
         """See `RecordIndex.by_uri`."""
         return self._filled().by_uri(uri)
+
+    def similar(self, uri: str) -> Sequence[Entry]:
+        """See `SimilarUris.similar`."""
+        return self._filled().similar(uri)
 
     def with_range(self, uri: str) -> Sequence[Entry]:
         """Return records whose URIs may name a range of what a URI names: `range=` or `bytestart=`."""

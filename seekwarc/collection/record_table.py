@@ -26,9 +26,12 @@ from typing import Any, Final, Literal, NamedTuple
 from seekwarc.closing import Recent
 from seekwarc.collection.connection import BATCH, Connection
 from seekwarc.collection.entry import CAPTURE_TYPES, Entry, nearest, values_of
+from seekwarc.collection.likeness import Meant
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.format.seektable import parse_table_choice
+from seekwarc.format.surt import surt
+from seekwarc.format.uri import as_utf8
 
 __all__ = ["SORTS", "Page", "Query", "RecordTable"]
 
@@ -38,6 +41,8 @@ MAX_RESULTS: Final = 16
 """Results of searches that are kept, at four bytes for each row that was found."""
 STALE_AFTER: Final = 2.0
 """Seconds after which a sorted result is updated while rows are still being added."""
+SURT: Final = "surt"
+"""The name of the key that an index of URIs is sorted by."""
 FEW: Final = 8
 """Results of a look-up that are made of their rows each time."""
 MAX_KNOWN: Final = 2000
@@ -48,8 +53,8 @@ CACHE_SIZE: Final = 16 << 10
 """KiB of a private table that SQLite keeps in memory."""
 
 FIELDS: Final = tuple(field.name for field in fields(Entry))
-FILE, TYPE, DATE, DIGEST, CONCURRENT, TABLE, MIME = map(
-    FIELDS.index, ("filename", "type", "date", "payload_digest", "concurrent_to", "table", "mime")
+FILE, TYPE, URI, DATE, DIGEST, CONCURRENT, TABLE, MIME = map(
+    FIELDS.index, ("filename", "type", "uri", "date", "payload_digest", "concurrent_to", "table", "mime")
 )
 TEXTS: Final = tuple(
     FIELDS.index(name)
@@ -173,7 +178,8 @@ class RecordTable:
                 for connection in connections:
                     connection.rows("SELECT max(n) FROM concurrent", ())
                 folder.cleanup()
-            for name, function in (keys or {}).items():
+            self._keys = keys or {}
+            for name, function in self._keys.items():
                 for connection in connections:
                     connection.define(name, partial(_key, function))
             self._close = weakref.finalize(self, opened.pop_all().close)
@@ -270,7 +276,17 @@ class RecordTable:
 
     def capture(self, uri: str, date: WarcDate | None) -> Entry | None:
         """Return the capture of a URI nearest to a date, or the latest; None if the URI has no capture."""
-        return nearest(self._entries(f"uri = ? AND {IS_CAPTURE}", self._text(uri)), date)
+        return nearest(self._entries(f"uri = ? AND {IS_CAPTURE}", as_utf8(uri)), date)
+
+    def similar(self, uri: str) -> Sequence[Entry]:
+        """Return the captures whose URIs have the same key as one, in an index (`format.surt`)."""
+        if SURT in self._keys:
+            return self.captures(SURT, surt(uri))
+        self._prepare()
+        statement = f"SELECT DISTINCT uri FROM records WHERE {IS_CAPTURE}"  # noqa: S608
+        meant = Meant(uri)
+        uris = [it for (it,) in self._reader.some_rows(statement, ()) if meant(_text_of(it)) is not None]
+        return [entry for it in uris for entry in self._entries(f"uri = ? AND {IS_CAPTURE}", it)]
 
     def captures(self, key: str, value: str) -> Sequence[Entry]:
         """Return the captures whose URIs have a key."""
@@ -307,13 +323,13 @@ class RecordTable:
 
     def by_uri(self, uri: str) -> Sequence[Entry]:
         """See `RecordIndex.by_uri`."""
-        return self._entries("uri = ?", self._text(uri))
+        return self._entries("uri = ?", as_utf8(uri))
 
     def with_range(self, uri: str) -> Sequence[Entry]:
         """Return records whose URIs may name a range of what a URI names; see `format.partial`."""
         bare = uri.partition("#")[0].partition("?")[0]
         condition = "uri >= ? AND uri < ? AND (uri LIKE '%range=%' OR uri LIKE '%bytestart=%')"
-        return self._entries(condition, self._text(f"{bare}?"), self._text(f"{bare}@"))
+        return self._entries(condition, as_utf8(f"{bare}?"), as_utf8(f"{bare}@"))
 
     def by_payload(self, digest: Digest) -> Sequence[Entry]:
         """See `RecordIndex.by_payload`."""
@@ -336,7 +352,10 @@ class RecordTable:
         self._prepare()
         condition = " AND ".join(f"{name} = ?" for name in values)
         order = f"{AGE}, n" if oldest else "n"
-        kept = [self._text(value) if isinstance(value, str) else value for value in values.values()]
+        kept = [
+            (as_utf8 if name == "uri" else self._text)(value) if isinstance(value, str) else value
+            for name, value in values.items()
+        ]
         rows = self._reader.rows(f"{SELECT} WHERE {condition} ORDER BY {order} LIMIT {limit}", kept)
         return [self._entry(row) for row in rows]
 
@@ -407,6 +426,8 @@ class RecordTable:
         for column in TEXTS:
             if row[column] is not None:
                 row[column] = self._text(row[column])
+        # One spelling of each URI, as indexes have it.
+        row[URI] = as_utf8(entry.uri) if entry.uri is not None else None
         # In JSON, any text is ASCII.
         row[CONCURRENT] = json.dumps(entry.concurrent_to) if entry.concurrent_to else None
         row[TABLE] = str(entry.table)

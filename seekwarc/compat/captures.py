@@ -22,6 +22,7 @@ from seekwarc.collection.entry import (
     entry_of_line,
     nearest,
 )
+from seekwarc.collection.likeness import Meant, most_alike
 from seekwarc.collection.record_table import RecordTable
 from seekwarc.collection.revisits import is_alone
 from seekwarc.compat.paths import MISREAD, name_of, uri_of
@@ -71,7 +72,7 @@ class ScannedCaptures(Closing):
 
     def similar(self, uri: str, date: str | None) -> Entry | None:
         """Return what `exact` does, of a URI with the same key: in an index, http and https count as one."""
-        return nearest(self._table.captures("surt", surt(uri)), _date_of(date))
+        return nearest(most_alike(uri, self._table.similar(uri), attrgetter("uri")), _date_of(date))
 
     def by_id(self, record_id: str) -> Entry | None:
         """Return the record with an ID."""
@@ -146,7 +147,8 @@ class IndexedCaptures(Closing):
 
     def exact(self, uri: str, date: str | None) -> Entry | None:
         """See `ScannedCaptures.exact`."""
-        return next((entry_of_line(it) for it in self._lookup(uri, date) if it.uri == uri), None)
+        meant = Meant(uri)
+        return next((entry_of_line(it) for it in self._lookup(uri, date) if meant.is_same(it.uri)), None)
 
     def similar(self, uri: str, date: str | None) -> Entry | None:
         """See `ScannedCaptures.similar`."""

@@ -1,6 +1,6 @@
 """URIs taken apart, and the names of hosts in ASCII.
 
-Source: RFC 3986, appendix B; RFC 3490, section 4.
+Source: RFC 3986, appendix B and section 6.2; RFC 3490, section 4.
 """
 
 from __future__ import annotations
@@ -9,13 +9,19 @@ import re
 from functools import lru_cache
 from typing import Any, AnyStr, Final
 
-__all__ = ["as_utf8", "host_of", "idna", "split_uri"]
+__all__ = ["as_utf8", "host_of", "idna", "normalized", "split_uri"]
 
 MAX_KNOWN: Final = 4096
 """Hosts that are remembered, since the same one comes again and again."""
 MAX_REMEMBERED: Final = 255
 """Length of an authority that is remembered."""
 
+DEFAULT_PORTS: Final = {b"http": b"80", b"https": b"443", b"ftp": b"21"}
+
+_IS_UNRESERVED = re.compile(rb"[0-9A-Za-z\-._~]")
+_ESCAPED = re.compile(rb"%([0-9A-Fa-f]{2})")
+_TO_ESCAPE = re.compile(rb"[^!-~]|[\"<>\\^`{|}]")
+_PORT = re.compile(rb":([0-9]*)$")
 _URI = r"(?:([A-Za-z][A-Za-z0-9+.\-]*):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?"
 _TEXT = re.compile(_URI, re.DOTALL)
 _BYTES = re.compile(_URI.encode(), re.DOTALL)
@@ -56,6 +62,41 @@ def _host(authority: str) -> str:
 
 
 _known_host = lru_cache(MAX_KNOWN)(_host)
+
+
+def normalized(uri: str) -> bytes:
+    """Return what is equal for all spellings of a URI that mean the same to every server (RFC 3986, 6.2).
+
+    It does not depend on escapes that are not needed or are missing, the case of scheme and host, Unicode in
+    a host, a default port, an empty path, or the fragment.
+    """
+    raw = uri.encode("utf-8", "surrogateescape").strip().translate(None, b"\t\r\n")
+    scheme, authority, path, query = split_uri(raw)
+    scheme = (scheme or b"").lower()
+    path = _escaped(path)
+    if authority is not None:
+        user, at, place = authority.rpartition(b"@")
+        host, port = place, _PORT.search(place)
+        if port is not None:
+            host = place[: port.start()]
+        name = _host(_unescaped(host).decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+        number = b"" if port is None or port[1] in (b"", DEFAULT_PORTS.get(scheme)) else port[0]
+        path = b"//" + user + at + name + number + (path or b"/")
+    return (scheme + b":" if scheme else b"") + path + (b"?" + _escaped(query) if query is not None else b"")
+
+
+def _unescaped(data: bytes) -> bytes:
+    return _ESCAPED.sub(lambda found: bytes.fromhex(found[1].decode("ascii")), data)
+
+
+def _escaped(data: bytes) -> bytes:
+    """Return a path or query in which the same is escaped in all spellings (RFC 3986, section 6.2.2)."""
+
+    def spelled(found: re.Match[bytes]) -> bytes:
+        byte = bytes.fromhex(found[1].decode("ascii"))
+        return byte if _IS_UNRESERVED.match(byte) else found[0].upper()
+
+    return _TO_ESCAPE.sub(lambda found: b"%%%02X" % found[0][0], _ESCAPED.sub(spelled, data))
 
 
 def as_utf8(uri: str) -> str:

@@ -17,10 +17,10 @@ import asyncio
 import os
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final, Protocol, Self, get_args
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -31,13 +31,16 @@ from starlette.types import Receive, Scope, Send
 
 from seekwarc.cdx.index import Index
 from seekwarc.closing import Recent
+from seekwarc.collection.likeness import Meant
 from seekwarc.errors import FormatError, NotFoundError, UnsupportedError
 from seekwarc.format.cdxj import date_digits
 from seekwarc.format.dates import LATEST, WarcDate, date_of_digits
+from seekwarc.format.uri import as_utf8
 from seekwarc.serve.cost import View, Views
 from seekwarc.serve.error_handlers import HANDLERS
 from seekwarc.serve.headers import CORS_EXPOSED, Part
 from seekwarc.serve.ranges import joined
+from seekwarc.serve.replay_fields import KEPT
 from seekwarc.serve.representation import Beginning, Representation
 from seekwarc.serve.served import ServedRecord
 from seekwarc.serve.stream import Workers, send_answer, while_connected
@@ -250,22 +253,39 @@ class _PartEndpoint:
         view = view_of(scope, self._views)
         as_bytes = _query(scope["query_string"]).get("as") == "bytes"
         asked = joined((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"])
-        known, begun = self._known(scope), None
+        found = known = self._known(scope)
+        begun = None
         if known is not None:
             begun = known.begin_quickly(self._part, asked, method, as_bytes=as_bytes, view=view)
             if begun is not None and len(begun.first) == begun.size:
+                begun.fields.extend(_original(scope, known))
                 await send_answer(begun, send, self._workers)
                 return
 
         def find() -> Representation | None:
-            record = self._find(scope, view)
-            return record.representation(self._part, as_bytes=as_bytes, view=view) if record else None
+            nonlocal found
+            found = self._find(scope, view)
+            return found.representation(self._part, as_bytes=as_bytes, view=view) if found else None
 
         async def work() -> None:
             answer = begun or await begin_found(find, asked, method, self._workers)
+            answer.fields.extend(_original(scope, found))
             await send_answer(answer, send, self._workers)
 
         await while_connected(receive, work)
+
+
+def _original(scope: Scope, found: ServedRecord | None) -> Iterator[tuple[str, str]]:
+    """Yield the field that names the URI of a capture, if it is not the one that was asked for (RFC 7089)."""
+    asked = _query(scope["query_string"]).get("uri")
+    uri = found.record.target_uri if found is not None else None
+    if asked is not None and uri is not None and _is_another(asked, uri):
+        yield "link", f'<{quote(as_utf8(uri), safe=KEPT)}>; rel="original"'
+
+
+@lru_cache(KEPT_OPEN)
+def _is_another(asked: str, found: str) -> bool:
+    return asked != found and Meant(asked).note(found) is not None
 
 
 async def begin_found(

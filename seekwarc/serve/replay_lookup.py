@@ -3,8 +3,9 @@
 Goal: what the page asks for now is rarely what it asked for when it was captured. The scheme differs, a query
 has the time in it, a form was sent, a site redirects to itself.
 
-Plan: captures of the same key (`format.surt`) and method, the nearest date first; then the same without query
-arguments that only defeat caches; then captures whose own such arguments make the difference.
+Plan: captures of the same key (`format.surt`) and method, those of exactly this URI first, and of these the
+nearest date; then the same without query arguments that only defeat caches; then captures whose own such
+arguments make the difference.
 
 Worst case: a path with many captures that only differ in their queries: `MAX_COMPARED` are compared.
 """
@@ -14,10 +15,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from operator import attrgetter
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl
 
 from seekwarc.collection.entry import Entry
+from seekwarc.collection.likeness import in_order
 from seekwarc.collection.parts import JoinedParts
 from seekwarc.collection.segments import ResolvedRevisit
 from seekwarc.errors import FormatError, NotFoundError
@@ -28,7 +31,6 @@ from seekwarc.format.post import with_query
 from seekwarc.format.surt import surt
 from seekwarc.make.index_lines import sent_by
 from seekwarc.read.record import Record
-from seekwarc.serve.headers import clean
 from seekwarc.serve.library import KEY, Library
 from seekwarc.serve.replay_fields import redirect_target
 from seekwarc.serve.served import ServedRecord
@@ -77,7 +79,7 @@ class Captures:
 
     def of(self, uri: str) -> list[Entry]:
         """Return the captures of a URI in the order of their dates."""
-        return sorted(self._of_key(surt(clean(uri))), key=_instant)
+        return sorted(self._of_key(surt(uri)), key=_instant)
 
     def find(self, asked: Asked) -> Found | None:
         """Return the capture that is nearest to what is asked for; None while files are being scanned for it.
@@ -109,7 +111,7 @@ class Captures:
         full, plain = asked.full, without_busters(asked.full)
         wanted = surt(plain)
         for key in dict.fromkeys((surt(full), wanted)):
-            yield from _nearest(self._of_key(key), asked.date)
+            yield from in_order(full, _nearest(self._of_key(key), asked.date), attrgetter("uri"))
         if asked.sent is not None:
             for entry in _nearest(self._of_key(surt(asked.uri)), asked.date)[:MAX_COMPARED]:
                 if self._is_answer(entry, asked.uri, wanted):

@@ -392,7 +392,7 @@ def test_a_uri_is_looked_for_in_all_files_of_a_folder_or_pattern(command, tmp_pa
         assert command("cat", named, "--uri", "http://e.org/a").stdout == b"page"
         assert command("cat", named, "--id", revisit).stdout == b"page", "its original is in another file"
         stderr = command("cat", named, "--uri", "urn:x", status=1).stderr
-        assert f"{named}: no response or resource has the URI urn:x" in stderr
+        assert f"{named}: no response, resource or revisit has the URI urn:x" in stderr
     assert "OFFSET names a record of one file" in command("cat", tmp_path, 0, status=2).stderr
     assert "no file matches" in command("cat", tmp_path / "*.gz", "--uri", "urn:x", status=2).stderr
 

@@ -69,7 +69,10 @@ def test_a_revisit_has_the_film_of_its_original(command, tmp_path) -> None:
         ),
         (["--uri", URI, "--from", "1:75", "--to", "80"], (2, "'1:75' is not a time")),
         (["--uri", "http://example.org/page", "--from", "1", "--to", "2"], (1, "is HTML or XML, not a film")),
-        (["--uri", "http://example.org/none", "--from", "1", "--to", "2"], (1, "no response or resource")),
+        (
+            ["--uri", "http://example.org/none", "--from", "1", "--to", "2"],
+            (1, "no response, resource or revisit"),
+        ),
     ],
 )
 def test_what_is_wrong_is_said(command, films, tmp_path, words, answer) -> None:

@@ -9,12 +9,14 @@ import random
 import tracemalloc
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import seekwarc
 from seekwarc import Digest, Entry, MemoryIndex, TableReference, TableTrust, WarcDate
+from seekwarc.format.uri import as_utf8
 from seekwarc.format.warc import build_record_header
 from tests.support.foreign import gzip_member
 from tests.support.sources import RecordingSource
@@ -123,10 +125,13 @@ def test_any_text_is_kept_and_found_as_it_is(text: str) -> None:
         problem=text,
     )
     index.add(one)
+    # A URI is kept as it is written everywhere, and found by either spelling.
+    one = replace(one, uri=as_utf8(text))
     index.add(Entry("other.warc", 8, id="urn:", uri=text + "?", concurrent_to=(text + "?",)))
     for found in (
         index.by_id(f"urn:{text}"),
         index.by_uri(text),
+        index.by_uri(as_utf8(text)),
         index.by_payload(Digest("tiger", text)),
         index.segments_of(text),
         index.referring_to(text),

@@ -147,6 +147,15 @@ def indexed(tmp_path, portal):
         yield Client(payload_app.from_index(opened, origins=["*"]), portal)
 
 
+def test_a_capture_of_another_uri_is_named(indexed) -> None:
+    for uri, named in (("http://example.org/film.mp4", None), ("http://example.org/%66ilm.mp4", None)):
+        assert indexed.get("/payload", uri=uri).headers.get("link") == named
+    for _ in range(2):
+        answer = indexed.get("/payload", uri="https://www.example.org/FILM.mp4")
+        assert answer.body == FILM
+        assert answer.headers["link"] == '<http://example.org/film.mp4>; rel="original"'
+
+
 @pytest.mark.needs("module:fastapi")
 def test_fastapi(crawl, tmp_path, portal, monkeypatch) -> None:
     path = tmp_path / "crawl.warc.zst"

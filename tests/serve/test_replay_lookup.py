@@ -25,6 +25,8 @@ def text(body: str) -> bytes:
 CAPTURES = [
     ("http://example.org/", "2026-01-01", text("first")),
     ("https://www.example.org/", "2026-06-01", text("second")),
+    ("http://example.org/dated", "2026-01-01", text("first")),
+    ("http://example.org/dated", "2026-06-01", text("second")),
     ("http://example.org/loop", "2026-01-02", moved("https://www.example.org/loop")),
     ("https://example.org/loop", "2026-01-01", text("end of the loop")),
     ("http://example.org/only", "2026-01-01", moved("https://example.org/only")),
@@ -75,8 +77,26 @@ def body(captures: Captures, uri: str, date: str = "", sent: tuple[str, str] | N
     [("", "second"), ("2020", "first"), ("20260316", "first"), ("20260320", "second"), ("2027", "second")],
 )
 def test_the_nearest_capture_is_found_however_its_uri_is_written(captures, date, expected) -> None:
-    for uri in ("http://example.org/", "https://www.EXAMPLE.org", "http://example.org:80/#top"):
+    for uri in (
+        "http://example.org/dated",
+        "http://EXAMPLE.org:80/%64ated#top",
+        "https://www.example.org/dated",
+    ):
         assert body(captures, uri, date) == expected
+
+
+@pytest.mark.parametrize(
+    ("uri", "expected"),
+    [
+        ("http://example.org/", "first"),
+        ("http://EXAMPLE.org:80/#top", "first"),
+        ("https://www.example.org/", "second"),
+        ("https://www.EXAMPLE.org", "second"),
+        ("https://example.org/", "second"),
+    ],
+)
+def test_a_capture_of_exactly_this_uri_comes_before_others_with_its_key(captures, uri, expected) -> None:
+    assert body(captures, uri) == expected
 
 
 def test_a_redirect_to_the_same_key_is_passed_over(captures) -> None:
@@ -117,7 +137,7 @@ def test_files_that_are_being_scanned_may_have_it(crawl) -> None:
         captures = Captures(library)
         assert captures.find(Asked("http://example.org/", None)) is None
         library.read()
-        assert body(captures, "http://example.org/") == "second"
+        assert body(captures, "http://example.org/") == "first"
 
 
 @pytest.mark.parametrize(

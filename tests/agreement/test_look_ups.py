@@ -1,0 +1,140 @@
+"""Whatever is asked for a URI gives the same capture: files, indexes, a WACZ, the server, the replay."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+import seekwarc
+from seekwarc.collection.likeness import Meant
+from seekwarc.errors import SeekWarcError
+from seekwarc.format.uri import as_utf8
+from seekwarc.serve.library import Library
+from seekwarc.serve.replay_lookup import Asked, Captures
+from tests.support.writing import response
+
+HOSTS = ["example.org", "m\u00fcnchen.example", "a.b.example.net"]
+PAIRS = [
+    ("https://www.{h}/", "https://www2.{h}/"),
+    ("https://{h}/AbCdEf", "https://{h}/abcdef"),
+    ("http://{h}/a//b", "http://{h}/a/b"),
+    ("http://{h}/p?id=Qa", "http://{h}/p?id=qA"),
+    ("http://{h}/s;jsessionid=" + "a" * 32, "http://{h}/s"),
+    ("http://{h}/%7Ex", "http://{h}/~x"),
+    ("http://{h}/caf\udce9", "http://{h}/caf%E9"),
+    ("http://{h}/caf\u00e9", "http://{h}/caf%C3%A9"),
+    ("http://{h}:80/port", "http://{h}/port"),
+    ("http://{h}/f#a", "http://{h}/f"),
+    ("http://{h}/q?b=1&a=2", "http://{h}/q?a=2&b=1"),
+    ("http://{h}/d/", "http://{h}/d"),
+    ("http://{h}/s1", "https://{h}/s1"),
+    ("http://{h}/long?" + "x=1&" * 400 + "y=2", "http://{h}/long?y=2&" + "x=1&" * 399 + "x=1"),
+    ("http://{h}/blank a", "http://{h}/blank%20a"),
+]
+LEFT_OUT = {"http://{h}/one/A": "http://{h}/one/a", "http://{h}/two%2Eb": "http://{h}/two.b"}
+"""What is asked for, and the only capture that there is."""
+
+
+def uris() -> list[str]:
+    return [uri.format(h=host) for host in HOSTS for pair in PAIRS for uri in pair]
+
+
+def record(uri: str, date: str, body: bytes) -> bytes:
+    """Return a record; URIs may have bytes that no writer of ours lets through."""
+    block = response(body, "text/plain")
+    head = (
+        f"WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:{uuid4()}>\r\nWARC-Date: {date}\r\n"
+        f"WARC-Target-URI: {uri}\r\nContent-Type: application/http\r\nContent-Length: {len(block)}\r\n\r\n"
+    )
+    return head.encode("utf-8", "surrogateescape") + block + b"\r\n\r\n"
+
+
+@pytest.fixture(scope="module")
+def crawl(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("agreement")
+    files = {name: folder / f"crawl.{name}" for name in ("warc.gz", "cdxj", "parquet", "wacz")}
+    only = [uri.format(h=host) for host in HOSTS for uri in LEFT_OUT.values()]
+    with files["warc.gz"].open("wb") as out:
+        for day, uri in enumerate([*uris(), *only]):
+            for year in (2024, 2025):
+                date = f"{year}-{1 + day % 12:02}-{1 + day // 12:02}T00:00:00Z"
+                out.write(gzip.compress(record(uri, date, f"{year} {day}".encode()), mtime=0))
+    archive = files["warc.gz"]
+    for words in (
+        ("index", "-p", archive, "-o", files["cdxj"]),
+        ("index", "-p", archive, "--parquet", "-o", files["parquet"]),
+        ("wacz", "create", archive, "-o", files["wacz"]),
+    ):
+        subprocess.run([sys.executable, "-m", "seekwarc", *words], check=True, capture_output=True)
+    return files
+
+
+Way = Callable[[str], bytes]
+
+
+def ways(files: dict[str, Path]) -> Iterator[tuple[str, Way]]:
+    """Yield ways to ask for the latest capture of a URI."""
+    with seekwarc.Collection(files["warc.gz"]) as collection:
+        yield "Collection", lambda uri: collection.open_record(uri=uri).payload.read()
+    with seekwarc.Wacz(files["wacz"]) as wacz:
+        yield "Wacz", lambda uri: wacz.open_record(uri=uri).payload.read()
+    for name in ("cdxj", "parquet"):
+        with seekwarc.Index(files[name]) as index:
+            yield name, lambda uri: next(index.lookup(uri, closest="9999")).open().payload.read()
+    for library_of in ("warc.gz", "cdxj"):
+        with Library([str(files[library_of])]) as library:
+            library.read()
+            find = Captures(library).find
+            yield f"replay of {library_of}", lambda uri, find=find: served(find(Asked(uri, None)))
+            yield f"server of {library_of}", lambda uri, find=library.capture: served(find(uri))
+
+
+def served(found) -> bytes:
+    record = getattr(found, "served", found).record
+    return record.payload.read()
+
+
+def test_all_ways_give_the_same_capture(crawl: dict[str, Path]) -> None:
+    asked = [*uris(), *(uri.format(h=host) for host in HOSTS for uri in LEFT_OUT)]
+    answers: dict[str, dict[str, bytes | str]] = {}
+    for name, way in ways(crawl):
+        for uri in asked:
+            try:
+                answers.setdefault(uri, {})[name] = way(uri)
+            except SeekWarcError as error:
+                answers.setdefault(uri, {})[name] = type(error).__name__
+    written = [as_utf8(uri) for uri in asked]
+    for number, uri in enumerate(asked):
+        assert len(set(answers[uri].values())) == 1, (uri, answers[uri])
+        if number < len(uris()):
+            # A byte that is not UTF-8 is the same as its escape.
+            expected = max(at for at, it in enumerate(written) if it == written[number])
+            assert set(answers[uri].values()) == {f"2025 {expected}".encode()}, uri
+        else:
+            assert b"2025" in next(iter(answers[uri].values()))
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_the_command_gives_the_same_and_says_when_it_is_another(
+    host: str, crawl: dict[str, Path], run_cli: Callable[..., subprocess.CompletedProcess[bytes]]
+) -> None:
+    first, second = (uri.format(h=host) for uri in PAIRS[1])
+    asked, found = (uri.format(h=host) for uri in next(iter(LEFT_OUT.items())))
+    for way in (
+        [crawl["warc.gz"]],
+        ["--index", crawl["cdxj"]],
+        ["--index", crawl["parquet"]],
+        [crawl["wacz"]],
+    ):
+        outputs = {run_cli("cat", *way, "--uri", uri).stdout for uri in (first, second)}
+        assert len(outputs) == 2
+        answer = run_cli("cat", *way, "--uri", asked)
+        assert answer.stdout.startswith(b"2025")
+        assert (Meant(asked).note(found) or "").encode() in answer.stderr
+        assert b"no capture" not in run_cli("cat", *way, "--uri", asked.replace("A", "a")).stderr
