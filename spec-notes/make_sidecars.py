@@ -1,8 +1,9 @@
 """Make the samples of sidecar.md: archives, sidecars of them, and manifest.json, in sidecar/samples/.
 
 Everything is put together by hand, bit by bit, without a compressor and without seekwarc. One archive is a
-record in a gzip member, in which a block of each type begins at each bit of a byte, and refers back. The
-other is a record in a frame with blocks of each type.
+record in a gzip member, in which a block of each type begins at each bit of a byte, and refers back. Another
+is a record in a frame with blocks of each type, and the third is two records, each in a gzip member, which
+differ in their letters only: the points of one could be those of the other.
 
     python make_sidecars.py            make the files again
     python make_sidecars.py --check    exit with 1 unless the folder is what would be made
@@ -28,6 +29,9 @@ from vector_frames import table_of, zstandard_frame
 SAMPLES: Final = Path(__file__).parent / "sidecar" / "samples"
 ARCHIVE: Final = "points.warc.gz"
 FRAMED: Final = "blocks.warc.zst"
+TWINS: Final = "twins.warc.gz"
+OVER_ENTRY: Final = "record-over-next-entry"
+"""The one sidecar with which a reader is not given the length of the record: the next entry tells enough."""
 GZIP_HEADER: Final = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
 STORED, FIXED, DYNAMIC = range(3)
 WINDOW: Final = 600
@@ -143,6 +147,8 @@ class Sidecar:
     windows: bytes
     record: tuple[int, ...]
     trailer: tuple[int | bytes, ...]
+    further: tuple[tuple[int, ...], ...] = ()
+    """The records after the first one."""
 
     def with_span(self, number: int, place: int, value: int) -> Sidecar:
         spans = [*self.spans]
@@ -158,8 +164,8 @@ class Sidecar:
     @property
     def content(self) -> bytes:
         spans = b"".join(struct.pack("<4Q", *span) for span in self.spans)
-        rows = spans + struct.pack("<5Q", *self.record)
-        return self.windows + rows + struct.pack("<8sIIQQQ32s32s", *self.trailer)
+        rows = b"".join(struct.pack("<5Q", *record) for record in (self.record, *self.further))
+        return self.windows + spans + rows + struct.pack("<8sIIQQQ32s32s", *self.trailer)
 
     @property
     def data(self) -> bytes:
@@ -176,6 +182,12 @@ class Made:
     content: bytes
     points: list[tuple[int, int, int]] = field(default_factory=list)
     """Bit, content offset, type of the block; in a frame, of what has to be decompressed for it."""
+    place: tuple[int, int] = (0, 0)
+    """Offset and length of the record, if that is not all of the archive."""
+
+    @property
+    def length(self) -> int:
+        return self.place[1] or len(self.data)
 
     def span(self, number: int, window: int) -> tuple[int, int, int, int]:
         bit, begin, _ = self.points[number]
@@ -190,15 +202,16 @@ class Made:
             windows += window
         head, tail = (hashlib.sha256(it).digest() for it in (self.data[:SAMPLE], self.data[-SAMPLE:]))
         trailer = b"WARCseek", 1, 0, 1, len(spans), len(self.data), head, tail
-        return Sidecar(tuple(spans), windows, (0, len(self.data), len(self.content), 0, 0), trailer)
+        record = self.place[0], self.length, len(self.content), 0, 0
+        return Sidecar(tuple(spans), windows, record, trailer)
 
 
-def warc_header(size: int) -> bytes:
+def warc_header(size: int, number: int = 1) -> bytes:
     return (
         b"WARC/1.1\r\nWARC-Type: resource\r\n"
-        b"WARC-Record-ID: <urn:uuid:5f0f1c4e-0000-4000-8000-000000000001>\r\n"
+        b"WARC-Record-ID: <urn:uuid:5f0f1c4e-0000-4000-8000-%012d>\r\n"
         b"WARC-Date: 2026-11-23T00:00:00Z\r\nWARC-Target-URI: http://example.org/points\r\n"
-        b"Content-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % size
+        b"Content-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % (number, size)
     )
 
 
@@ -223,14 +236,40 @@ def archive() -> Made:
                 stream.dynamic(line, repeat=20)
     stream.up_to(0)
     points.append((stream.bit, len(stream.content), FIXED))
-    missing = len(header) + SIZE - len(stream.content)
-    stream.fixed(b"x" * (missing % 258), runs=missing // 258)
-    stream.stored(b"\r\n\r\n", last=1)
+    return Made(member_of(stream, len(header) + SIZE, b"x"), bytes(stream.content), points)
+
+
+def member_of(stream: Stream, size: int, letter: bytes) -> bytes:
+    """Return the gzip member of a stream, to which a run of a letter and the record's end are added."""
+    missing = size - len(stream.content)
+    stream.fixed(letter * (missing % 258), runs=missing // 258)
+    stream.stored(CRLF2, last=1)
     content = bytes(stream.content)
     data = GZIP_HEADER + stream.data + struct.pack("<II", zlib.crc32(content), len(content))
     if zlib.decompress(data, 31) != content:
         raise SystemExit("zlib does not find in the archive what went into it")
-    return Made(data, content, points)
+    return data
+
+
+def twins() -> tuple[Made, Made]:
+    """Put the archive of two gzip members together: the points of one fit the other."""
+    records, data = [], b""
+    for number, letter in enumerate((b"x", b"y"), 1):
+        offset, header = len(data), warc_header(SIZE, number)
+        stream = Stream(8 * (offset + len(GZIP_HEADER)))
+        points = [(stream.bit, 0, FIXED)]
+        stream.fixed(header)
+        points.append((stream.bit, len(stream.content), FIXED))
+        # So long that the stored bytes of both members are not too many for it (section 3, 7).
+        stream.fixed(letter, runs=400)
+        for line in range(6):
+            points.append((stream.bit, len(stream.content), FIXED))
+            stream.fixed(b"line %d of the record of %s\n" % (line, letter * 3), repeat=20)
+        points.append((stream.bit, len(stream.content), FIXED))
+        data += member_of(stream, len(header) + SIZE, letter)
+        records.append((bytes(stream.content), points, (offset, len(data) - offset)))
+    first, second = (Made(data, content, points, place) for content, points, place in records)
+    return first, second
 
 
 def block(kind: int, size: int, data: bytes, *, last: bool = False) -> bytes:
@@ -355,6 +394,29 @@ def sidecars(made: Made) -> dict[str, tuple[Sidecar, str]]:
     }
 
 
+def sidecars_of_twins(made: tuple[Made, Made]) -> dict[str, tuple[Sidecar, str]]:
+    """Do the same for the archive of two members."""
+    first, second = (it.sidecar(whole) for it in made)
+    count = len(first.spans)
+    moved = tuple((*span[:3], span[3] + (len(first.windows) << 16)) for span in second.spans)
+    both = replace(
+        first,
+        spans=first.spans + moved,
+        windows=first.windows + second.windows,
+        further=(changed(second.record, 3, count),),
+    )
+    both = both.with_trailer(3, 2).with_trailer(4, 2 * count)
+    # The content of each span is in the archive, with that checksum: of the third one on, in the next record.
+    over = both.with_record(1, len(made[0].data))
+    mixed = first.spans[:2] + moved[2:]
+    alone = replace(over, spans=mixed, further=()).with_trailer(3, 1).with_trailer(4, count)
+    return {
+        "records-two": (both, "used"),
+        OVER_ENTRY: (replace(over, spans=mixed + moved), "refused"),
+        "record-over-next-member": (alone, "refused"),
+    }
+
+
 def framed_sidecars(made: Made) -> dict[str, tuple[Sidecar, str]]:
     """Do the same for the archive of a frame."""
     sound = made.sidecar(lambda *_: b"")
@@ -376,23 +438,13 @@ def framed_sidecars(made: Made) -> dict[str, tuple[Sidecar, str]]:
     }
 
 
-def samples_of(name: str, made: Made, lies: dict[str, tuple[Sidecar, str]]) -> Iterator[dict[str, object]]:
-    """Yield what the manifest says of an archive together with each sidecar."""
-    header = made.content.index(CRLF2) + len(CRLF2)
-    block = made.content[header : -len(CRLF2)]
-    begins = [begin - header for _, begin, _ in made.points]
-    # In spans that sidecars lie about, and across these.
-    places = [(begins[number] + 2, begins[number] + 12) for number in (1, 2, 5)]
-    places.append((begins[1] + 2, begins[6] + 2))
-    ranges = [
-        {"start": start, "end": stop, "sha256": hashlib.sha256(block[start:stop]).hexdigest()}
-        for start, stop in places
-    ]
-    record = {"offset": 0, "length": len(made.data), "type": "resource", "size": len(block)}
-    record |= {"sha256": hashlib.sha256(block).hexdigest(), "complete": True, "table": None, "ranges": ranges}
+def samples_of(
+    name: str, made: tuple[Made, ...], lies: dict[str, tuple[Sidecar, str]]
+) -> Iterator[dict[str, object]]:
+    """Yield what the manifest says of an archive, by its records, together with each sidecar."""
     for lie, (sidecar, outcome) in lies.items():
         yield {
-            **file_of(name, made.data),
+            **file_of(name, made[0].data),
             "sidecar": file_of(f"{lie}.seek", sidecar.data),
             "title": lie.replace("-", " "),
             "outcome": outcome,
@@ -400,8 +452,26 @@ def samples_of(name: str, made: Made, lies: dict[str, tuple[Sidecar, str]]) -> I
             "mode": None,
             "breaks": [],
             "readable": "all",
-            "records": [record],
+            "records": [record_of(it, is_length_given=lie != OVER_ENTRY) for it in made],
         }
+
+
+def record_of(made: Made, *, is_length_given: bool) -> dict[str, object]:
+    """Return what the manifest says of a record."""
+    header = made.content.index(CRLF2) + len(CRLF2)
+    block = made.content[header : -len(CRLF2)]
+    begins = [begin - header for _, begin, _ in made.points]
+    # In spans that sidecars lie about, and across these.
+    places = [(begins[number] + 2, begins[number] + 12) for number in (1, 2, 5)]
+    places.append((begins[1] + 2, begins[6] + 2))
+    length = {} if is_length_given else {"length": None}
+    ranges = [
+        {"start": start, "end": stop, "sha256": hashlib.sha256(block[start:stop]).hexdigest(), **length}
+        for start, stop in places
+    ]
+    record = {"offset": made.place[0], "length": made.length, "type": "resource", "size": len(block)}
+    record |= {"sha256": hashlib.sha256(block).hexdigest(), "complete": True, "table": None, "ranges": ranges}
+    return record
 
 
 def file_of(name: str, data: bytes) -> dict[str, object]:
@@ -423,14 +493,17 @@ def about(name: str, made: Made, kinds: tuple[str, ...]) -> dict[str, object]:
 def files() -> dict[str, bytes]:
     """Return all that is made, by name."""
     found: dict[str, bytes] = {}
-    archives, samples = [], []
-    member, frame = archive(), framed_archive()
+    archives: list[dict[str, object]] = []
+    samples: list[dict[str, object]] = []
+    member, frame, pair = archive(), framed_archive(), twins()
+    deflate_kinds = "stored", "fixed", "dynamic"
     for name, made, kinds, lies in (
-        (ARCHIVE, member, ("stored", "fixed", "dynamic"), sidecars(member)),
-        (FRAMED, frame, ("raw", "rle", "compressed"), framed_sidecars(frame)),
+        (ARCHIVE, (member,), deflate_kinds, sidecars(member)),
+        (FRAMED, (frame,), ("raw", "rle", "compressed"), framed_sidecars(frame)),
+        (TWINS, pair, deflate_kinds, sidecars_of_twins(pair)),
     ):
-        found |= {name: made.data, **{f"{lie}.seek": sidecar.data for lie, (sidecar, _) in lies.items()}}
-        archives.append(about(name, made, kinds))
+        found |= {name: made[0].data, **{f"{lie}.seek": sidecar.data for lie, (sidecar, _) in lies.items()}}
+        archives.append(about(name, made[0], kinds))
         samples += samples_of(name, made, lies)
     manifest = {"specification": "warc-sidecar", "version": "1", "archives": archives, "files": samples}
     found["manifest.json"] = (json.dumps(manifest, indent=1) + "\n").encode()

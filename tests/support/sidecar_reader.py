@@ -50,9 +50,21 @@ def content_of(sidecar: bytes) -> bytes:
 
 
 class IndependentReader:
-    """Reads one record of an archive."""
+    """Reads one record of an archive, whose length may be known from a scan or an index.
 
-    def __init__(self, archive: bytes, sidecar: bytes, offset: int, content_size: int) -> None:
+    Unchecked, it trusts the sidecar about where the record ends, and about what each span holds.
+    """
+
+    def __init__(
+        self,
+        archive: bytes,
+        sidecar: bytes,
+        offset: int,
+        content_size: int,
+        known_length: int | None = None,
+        *,
+        is_checked: bool = True,
+    ) -> None:
         content = content_of(sidecar)
         check(len(content) >= TRAILER.size)
         trailer = TRAILER.unpack(content[-TRAILER.size :])
@@ -78,12 +90,15 @@ class IndependentReader:
         check(not self._bounds[0])
         check(bytes_of[0] <= bytes_of[1] and all(a < b for a, b in pairwise(bytes_of[1:])))
         check(all(a < b for a, b in pairwise(self._bounds)))
-        following = [row[0] for row in rows if row[0] > offset]
-        check(not following or offset + length <= following[0])
+        if is_checked:
+            following = [row[0] for row in rows if row[0] > offset]
+            check(not following or offset + length <= following[0])
+            check(known_length is None or length <= known_length)
         sizes = zip(pairwise(bytes_of[1:]), pairwise(self._bounds), strict=True)
         check(all(b - a <= 9 * (stop - start) // 8 + 1024 for (a, b), (start, stop) in sizes))
         if archive.startswith(b"\x1f\x8b", offset):
             check(archive[: offset + length].endswith(struct.pack("<I", size % 2**32)))
+        self._is_checked = is_checked
         self._archive = archive
         self._offset = offset
         self._is_frame = archive.startswith(b"\x28\xb5\x2f\xfd", offset)
@@ -96,21 +111,21 @@ class IndependentReader:
         """Return where the content of a span begins and ends."""
         return self._bounds[number], self._bounds[number + 1]
 
-    def read(self, start: int, stop: int, *, is_checked: bool = True) -> bytes:
+    def read(self, start: int, stop: int) -> bytes:
         """Return a range of the content."""
         data, skip = b"", 0
         for number in range(len(self)):
             begin, end = self.bounds(number)
             if begin < stop and start < end:
                 skip = skip if data else start - begin
-                data += self.span(number, is_checked=is_checked)
+                data += self.span(number)
         return data[skip : skip + stop - start]
 
-    def span(self, number: int, *, is_checked: bool = True) -> bytes:
+    def span(self, number: int) -> bytes:
         """Return the content of a span."""
         begin, stop = self.bounds(number)
         data = (self._in_frame if self._is_frame else self._in_member)(number, stop - begin)
-        if is_checked and xxhash.xxh64_intdigest(data) != self._spans[number][2]:
+        if self._is_checked and xxhash.xxh64_intdigest(data) != self._spans[number][2]:
             raise WrongError
         return data
 
