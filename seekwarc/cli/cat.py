@@ -93,10 +93,10 @@ def _print_intact(record: Record, options: argparse.Namespace) -> int:
 
 def _printed(extent: Extent, options: argparse.Namespace) -> int:
     """Print bytes, and return 1 if they may be wrong, as the end of a record shows; a warning was printed."""
-    from seekwarc.read.resync import SHARED
+    from seekwarc.read.resync import only_shares
 
     _print(extent, options)
-    return int(extent.end_problem not in (None, SHARED))
+    return int(extent.end_problem is not None and not only_shares(extent.end_problem))
 
 
 def _part(record: Record, part: str) -> Extent:

@@ -145,6 +145,8 @@ class RecordSearch:
             note = self._meant.note(self._found.target_uri) if self._rank is not None else None
             if note is not None:
                 say(note)
+            if self._options.offset is None:
+                self._found.body.leave()
             return self._found, self.status
         if self._options.id is not None:
             wanted, what = without_brackets(self._options.id), "no record has the ID"

@@ -62,6 +62,8 @@ class FrameRest(NamedTuple):
     """Whether the frame ends: then its checksum was compared."""
     error: FormatError | None
     """Why it does not, if that is known."""
+    offset: int
+    """Where the frame begins, if it does not end in the data."""
 
 
 class ContentStream:
@@ -313,7 +315,26 @@ class ContentStream:
             first = self._produced - len(self._data)
             end = position + size if stop is None else min(stop, position + size)
             data = bytes(self._data[position - first : end - first]) if position >= first else b""
-            return FrameRest(data, stop is not None, error)
+            return FrameRest(data, stop is not None, error, self._begun[-1][1] if self._begun else 0)
+
+    def end_frame(self, position: int) -> None:
+        """Decode the frame of the byte before `position` to its end, where its checksum is compared.
+
+        Of the content only what is in memory is kept: the stream ends with it.
+
+        Raises:
+            FormatError: The frame is damaged, or cut off.
+        """
+        with self._lock:
+            kept = bytes(self._data[self._index :]), 0, self._produced
+            try:
+                while self._stop_before(position) is None:
+                    self._index = len(self._data)
+                    if not self._pull():
+                        break
+            finally:
+                self._data, self._index, self._produced = kept
+                self._pieces = iter(())
 
     def has_record_to(self, position: int) -> bool:
         """Tell whether a record whose block ends at `position` is in memory, alone in its frame and sound."""

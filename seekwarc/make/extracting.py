@@ -32,6 +32,7 @@ from seekwarc.read.filled import filled_record, gaps_of
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import WholeReader
 from seekwarc.read.record import Record
+from seekwarc.read.resync import only_shares
 from seekwarc.read.selection import Conditions, Selection, http_media_type
 from seekwarc.storage.expand import expand
 from seekwarc.storage.source import RangeSource
@@ -235,7 +236,9 @@ class Extractor(Closing):
             with self._copied(logical) as (size, digest, damage):
                 default = f"{record.type}_{record.offset}"
                 target = self._names.take(*name_of(logical.target_uri, known["mime"], default=default))
-                problem = damage or logical.payload.problem or logical.problem
+                problem = damage or logical.payload.problem
+                if problem is None and not only_shares(logical.problem):
+                    problem = logical.problem
                 written = Extracted(
                     name, record.offset, target, **known, size=size, sha256=digest, problem=problem
                 )

@@ -85,6 +85,7 @@ class ArchiveFile:
         self._told: set[str] = set()
         self._mending: int | None = None
         self._frame_end = (-1, -1)
+        self._frame_errors: dict[int, tuple[type[FormatError], str] | None] = {}
         self.followed: tuple[int, bool] = (-1, False)
         """A place at which the file seems to end, and whether a record follows: see `resync.is_followed`."""
 
@@ -312,6 +313,22 @@ class ArchiveFile:
                     break
             self._frame_end = offset, end
         return end
+
+    def frame_error(self, offset: int, end_frame: Callable[[], object]) -> FormatError | None:
+        """Return what is wrong with the frame or gzip member at `offset`, None if it is sound.
+
+        `end_frame` decodes it to its end, and raises that. It is called once for a frame: what it found is
+        remembered.
+        """
+        if offset not in self._frame_errors:
+            found = None
+            try:
+                end_frame()
+            except FormatError as error:
+                found = type(error), error.message
+            self._frame_errors[offset] = found
+        known = self._frame_errors[offset]
+        return known[0](known[1], source=self.name, offset=offset) if known is not None else None
 
     def close(self) -> None:
         """Stop the threads and close the source."""

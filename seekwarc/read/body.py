@@ -112,6 +112,9 @@ class RecordBody(ABC):
             ChecksumError: The frame or member is damaged.
         """
 
+    def leave(self) -> None:  # noqa: B027 - as above
+        """Note that no iteration will read on after the record."""
+
     @property
     def frames(self) -> SeekTable | None:
         """The record's frames; None if they are not known."""

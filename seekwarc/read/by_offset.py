@@ -67,7 +67,8 @@ def _streamed_record_at(
 ) -> Record | None:
     record = StreamedRecords(file, window, offset, compression, tolerant=True).step()
     if record is not None and isinstance(record.body, StreamBody):
-        record.body.leave(table)
+        record.body.leave()
+        record.body.choice = table
         record.body.known_end = offset + length if length is not None else None
         if not file.source.policy.is_far:
             # All of a small record is in memory: so its header is compared, too.

@@ -12,9 +12,9 @@ a header in the middle of a page is not.
 
 The checksum of a gzip member or frame is at its end, which a damaged one may reach only after other bytes
 than those of the record, or never. So a read that comes near the end of the record goes on to that of the
-member. In a member of many records, such as a whole file, that would take quadratic time: if another record
-follows and the member goes on for more than `NEARBY`, its checksum is not compared, and the record has a
-problem that says so. An iteration reads on itself, and compares it then.
+member. If another record follows, and the member goes on for more than `NEARBY`, as one that is a whole file
+does, only a read up to the record's end does so: once, as the file remembers what came of it. An iteration
+reads on itself, and compares it then.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ __all__ = [
     "is_followed",
     "next_record",
     "note_deviation",
+    "only_shares",
     "pass_surplus",
     "swallowed_record",
     "too_large",
@@ -73,10 +74,16 @@ NEAR_END: Final = 16 << 10
 """A read that ends this near the end of a record, or nearer, goes on to it."""
 FIRST_LOOK: Final = 64
 """Enough to tell another record from the end of the member."""
-UNCOMPARED: Final = (
-    f"{SHARED}. The end of this one was not reached, so that its checksum was not compared; "
-    "`seekwarc verify` compares it"
+NOT_YET: Final = f"{SHARED}. The end of this one, and so its checksum, was not reached yet"
+CUT_SHARED: Final = (
+    "the file ends inside the frame or gzip member of this record, so that its checksum is missing: the "
+    "record may be damaged"
 )
+
+
+def only_shares(problem: str | None) -> bool:
+    """Return whether no more is wrong with a record than that it shares its frame or gzip member."""
+    return problem is not None and problem.startswith(SHARED)
 
 
 def too_small(stated: int, surplus: int, end: str = "the next record") -> str:
@@ -272,15 +279,16 @@ def pass_surplus(record: Record, stream: ContentStream, block_end: int) -> Mark 
 
 
 def checked_end(
-    body: RecordBody, stream: ContentStream, position: int, *, is_passed: bool
+    body: RecordBody, stream: ContentStream, position: int, *, is_passed: bool, is_all: bool
 ) -> tuple[str | None, bool]:
-    """Return what is wrong after a record, None if nothing is, and whether its end was found.
+    """Return what is wrong after a record, None if nothing is, and whether its checksum was compared.
 
     Args:
         body: The record.
         stream: Its content.
         position: Where its block ends in that.
         is_passed: Whether an iteration will read on in the stream.
+        is_all: Whether nothing will be read after its block: the stream may end there.
 
     Raises:
         ChecksumError: The frame or member is damaged.
@@ -288,7 +296,7 @@ def checked_end(
     """
     file, length = body.file, body.header.content_length
     try:
-        found = _problem(stream, file.grammar, position, length, is_passed=is_passed)
+        found = _problem(file, stream, position, length, is_passed=is_passed, is_all=is_all)
     except TruncatedError:
         # The file ends inside the block: bytes before that are delivered, and a read beyond it raises.
         return None, False
@@ -296,26 +304,33 @@ def checked_end(
         raise error.located(file.name, body.offset) from None
     if found is None:
         return None, True
-    file.deviates(*found, body.offset)
-    return found[1], True
+    kind, problem = found
+    file.deviates(kind, SHARED if only_shares(problem) else problem, body.offset)
+    return problem, problem != NOT_YET
 
 
 def _problem(
-    stream: ContentStream, grammar: Grammar, position: int, length: int, *, is_passed: bool
+    file: ArchiveFile, stream: ContentStream, position: int, length: int, *, is_passed: bool, is_all: bool
 ) -> tuple[str, str] | None:
-    rest, is_whole, error = stream.rest_of_frame(position, FIRST_LOOK)
+    grammar = file.grammar
+    rest, is_whole, error, offset = stream.rest_of_frame(position, FIRST_LOOK)
     after = rest.lstrip(b"\r\n")
     if is_whole and not after:
         return None
     is_shared = bool(after) and grammar.may_begin(after)
-    if not (is_shared and is_passed):
-        rest, is_whole, error = stream.rest_of_frame(position, NEARBY)
+    if is_shared and is_all and not (is_passed or is_whole or error):
+        error = file.frame_error(offset, partial(stream.end_frame, position))
+        is_whole = error is None
+    elif not (is_shared and is_passed):
+        rest, is_whole, error, _ = stream.rest_of_frame(position, NEARBY)
         after = rest.lstrip(b"\r\n")
     is_cut = isinstance(error, TruncatedError)
     if is_shared:
         if error is not None and not (is_cut or is_passed):
             raise error
-        return "shared", SHARED if is_whole else UNCOMPARED
+        if is_cut:
+            return "shared", CUT_SHARED
+        return "shared", SHARED if is_whole else NOT_YET
     if is_whole:
         gap = grammar.after_gap.search(rest)
         return ("length", too_small(length, gap.end() if gap else len(rest))) if after else None

@@ -136,13 +136,14 @@ class InOrderBody(RecordBody):
             self._is_compared = True
         else:
             with self._lock:
-                found = checked_end(self, self._open(), self._base + end, is_passed=self._is_passed)
+                found = checked_end(
+                    self, self._open(), self._base + end, is_passed=self._is_passed, is_all=stop >= end
+                )
             self._problem, self._is_compared = found
 
-    def leave(self, table: TableChoice) -> None:
-        """Note that no one else will read on in this stream, and which sidecar to believe."""
+    @override
+    def leave(self) -> None:
         self._is_passed = False
-        self.choice = table
 
     def end_at(self, end: int) -> None:
         """Note where the record ends, as was found by reading on: no sidecar lists more of it."""
@@ -267,6 +268,7 @@ class InOrderBody(RecordBody):
             file = self.file
             self._stream = file.stream(file.window(self._limit), self.offset, self._compression)
             self._base = self.skip
+            self._is_passed = False
         return self._stream
 
     def plan(self, start: int, stop: int) -> ReadPlan:

@@ -13,7 +13,7 @@ import pytest
 
 import seekwarc
 from tests.cli.conftest import FILM_URI, FORMS, HTTP_HEAD
-from tests.support.foreign import Foreign, text
+from tests.support.foreign import CRLF2, Foreign, text, warc_header
 from tests.support.partial import URI, PartsWriter
 
 
@@ -223,6 +223,16 @@ def test_a_record_of_a_pipe_is_found(command, crawl) -> None:
     for form in FORMS:
         answer = command("cat", "-", "--uri", FILM_URI, stdin=crawl.path(form).read_bytes())
         assert answer.stdout == crawl.film
+
+
+def test_a_pipe_in_one_gzip_member_fails_only_if_that_is_damaged(command) -> None:
+    blocks = [text(size, seed=size) for size in (3000, 2_000_000)]
+    records = (warc_header(len(it), number) + it + CRLF2 for number, it in enumerate(blocks))
+    sound = gzip.compress(b"".join(records), 1)
+    damaged = sound[:-8] + bytes([sound[-8] ^ 1]) + sound[-7:]
+    for data, status in ((sound, 0), (damaged, 1)):
+        answer = command("cat", "-", "--uri", "http://example.org/0", stdin=data, status=status)
+        assert answer.stdout == (b"" if status else blocks[0])
 
 
 def test_standard_input_may_be_a_file(crawl) -> None:

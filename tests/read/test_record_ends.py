@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,10 @@ import seekwarc
 from seekwarc.cli import main as command
 from seekwarc.errors import ChecksumError, FormatError, FormatWarning
 from seekwarc.format.warc import build_record_header
+from seekwarc.read.resync import only_shares
 from tests.support.arc import arc_record, first_record
 from tests.support.foreign import CRLF2, text, warc_header, zstd_frame
+from tests.support.sources import RecordingSource
 
 BLOCK = text(3000)
 HEADER = warc_header(len(BLOCK))
@@ -65,22 +68,104 @@ def test_unverified_reads_do_not_go_on_to_the_checksum() -> None:
         assert record.block.pread(len(block) - 300_000, 100_000, verify=False) == block[-300_000:-200_000]
 
 
-def test_other_records_in_a_member_are_compared_with_it_up_to_a_mib() -> None:
-    near, far = (RECORD + warc_header(size) + text(size) + CRLF2 for size in (500_000, 3 * MIB))
-    for content, is_compared in ((near, True), (far, False)):
-        member = gzip.compress(content, 1)
-        with seekwarc.open(member) as archive:
-            with pytest.warns(FormatWarning, match="share one"):
-                record = archive.record_at(0)
-            assert record.block.read() == BLOCK
-            assert ("not compared" in record.problem) is not is_compared
-        with seekwarc.open(with_wrong_checksum(member)) as archive:
-            if is_compared:
-                with pytest.raises(ChecksumError):
-                    archive.record_at(0)
-            else:
-                with pytest.warns(FormatWarning, match="not compared"):
-                    assert archive.record_at(0).block.read() == BLOCK
+ONE_MEMBER = [text(size, seed=size) for size in (3000, 500_000, 3 * MIB, 40_000)]
+
+
+@cache
+def one_member() -> bytes:
+    """Return a whole file in one gzip member, as `gzip crawl.warc` makes it."""
+    records = (warc_header(len(it), number) + it + CRLF2 for number, it in enumerate(ONE_MEMBER))
+    return gzip.compress(b"".join(records), 1)
+
+
+@pytest.mark.filterwarnings("ignore:.*share one:seekwarc.FormatWarning")
+def test_a_whole_read_compares_the_checksum_of_a_member_of_many_records() -> None:
+    for read in (lambda block: block.read(), lambda block: block.open().read()):
+        with seekwarc.open(one_member()) as archive:
+            record = archive.record_at(0)
+            assert read(record.block) == ONE_MEMBER[0]
+            assert only_shares(record.problem)
+        with seekwarc.open(with_wrong_checksum(one_member())) as archive:
+            block = archive.record_at(0).block
+            assert block.pread(0, 1000) == ONE_MEMBER[0][:1000]
+            assert block.pread(0, 3000, verify=False) == ONE_MEMBER[0]
+            for _ in range(2):
+                with pytest.raises(ChecksumError, match=r"offset 0: .*damaged"):
+                    read(block)
+
+
+@pytest.mark.filterwarnings("ignore:.*share one:seekwarc.FormatWarning")
+def test_an_archive_remembers_whether_a_member_is_sound() -> None:
+    source = RecordingSource(one_member())
+    with seekwarc.open(source) as archive:
+        archive.record_at(0).block.read()
+        assert source.bytes_asked >= len(one_member())
+        source.forget()
+        archive.record_at(0).block.read()
+        assert source.bytes_asked < MIB
+    with seekwarc.open(with_wrong_checksum(one_member())) as archive:
+        decoded = []
+        for _ in range(2):
+            with pytest.raises(ChecksumError):
+                archive.record_at(0).block.read()
+            decoded.append(archive.stats.bytes_decoded)
+        assert decoded[1] - decoded[0] < 2 * MIB < decoded[0]
+
+
+@pytest.mark.filterwarnings("ignore:.*share one:seekwarc.FormatWarning")
+def test_records_kept_from_an_iteration_are_compared_when_they_are_read() -> None:
+    with seekwarc.open(one_member()) as archive:
+        records = list(archive)
+        assert [it.block.read() for it in records] == ONE_MEMBER
+        assert all(only_shares(it.problem) for it in records)
+    with seekwarc.open(with_wrong_checksum(one_member())) as archive:
+        records = []
+        with pytest.raises(ChecksumError):
+            records.extend(archive)
+        for record in records:
+            with pytest.raises(ChecksumError):
+                record.block.read()
+
+
+@pytest.mark.filterwarnings("ignore:.*share one:seekwarc.FormatWarning")
+def test_an_iteration_says_that_a_checksum_was_not_reached_yet() -> None:
+    with seekwarc.open(with_wrong_checksum(one_member())) as archive:
+        records = iter(archive)
+        record = next(records)
+        assert record.block.read() == ONE_MEMBER[0]
+        assert record.problem.endswith("not reached yet")
+        with pytest.raises(ChecksumError):
+            list(records)
+
+
+@pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
+def test_a_record_of_a_member_that_is_cut_off_later_is_a_problem() -> None:
+    with seekwarc.open(one_member()[:-MIB]) as archive:
+        record = archive.record_at(0)
+        assert record.block.read() == ONE_MEMBER[0]
+        assert record.problem.startswith("the file ends inside the frame or gzip member of this record")
+
+
+@pytest.mark.parametrize(
+    ("where", "number"),
+    [(["0"], 0), *[(["--uri", f"http://example.org/{number}"], number) for number in range(4)]],
+)
+def test_cat_of_a_file_in_one_member_fails_only_if_that_is_damaged(
+    where: list[str], number: int, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    path = tmp_path / "a.warc.gz"
+    for data, status in ((one_member(), 0), (with_wrong_checksum(one_member()), 1)):
+        path.write_bytes(data)
+        assert command(["cat", str(path), *where]) == status
+        printed = capfdbinary.readouterr().out
+        assert printed == ONE_MEMBER[number] or (status and ONE_MEMBER[number].startswith(printed))
+
+
+def test_extracting_from_one_member_is_no_problem(tmp_path: Path) -> None:
+    path = tmp_path / "a.warc.gz"
+    for data, status in ((one_member(), 0), (with_wrong_checksum(one_member()), 1)):
+        path.write_bytes(data)
+        assert command(["extract", str(path), "-o", str(tmp_path / f"out-{status}")]) == status
 
 
 def test_bytes_without_an_end_nearby_are_an_error() -> None:

@@ -20,7 +20,7 @@ from seekwarc.format.warc import MAX_BLANK_BYTES, RECORD_MAGIC, is_record_magic
 from seekwarc.format.zstd import FRAME_MAGIC, is_skippable
 from seekwarc.read.plain import PlainBody
 from seekwarc.read.reader import Reader
-from seekwarc.read.resync import SHARED
+from seekwarc.read.resync import SHARED, only_shares
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeReadable, RangeSource
 from seekwarc.storage.streams import PipeSource
@@ -213,7 +213,7 @@ class ArchiveIterator(warcio.archiveiterator.ArchiveIterator):  # type: ignore[m
     def _look_back(self, record: Record) -> None:
         """Count what was wrong with a record, which is known when it is passed."""
         problem = record.problem
-        if problem is None or problem == SHARED:
+        if problem is None or only_shares(problem):
             return
         if record.is_cut_off:
             raise TruncatedLoadError(problem, source=record.source, offset=record.offset)
