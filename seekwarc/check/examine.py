@@ -3,7 +3,8 @@
 The file is decompressed as a stream, from the beginning or from the last damage on, and each record is passed
 to the caller, who reads as much of it as wanted; the rest is read here. When something is wrong, the stream
 is given up, `RecordSearch` finds the next place where a record begins, and a new stream starts there. The
-range between is damage. It is always reported with its end, so the caller can account for every byte.
+range between is damage. It is always reported with its end, so the caller can account for every byte. Of a
+remote file in which no record is found for long, the rest is reported with a `LimitError`, and not read.
 
 Worst case: a header may claim a Content-Length that reaches beyond the end of the file, and many headers may.
 Reading each one's block to the end would take quadratic time. So the first pass that reaches the end
@@ -17,11 +18,11 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from seekwarc.compiling import mypyc_attr
-from seekwarc.errors import FormatError, TruncatedError
+from seekwarc.errors import FormatError, LimitError, TruncatedError
 from seekwarc.format.warc import RecordHeader
 from seekwarc.format.words import counted
 from seekwarc.frames.audit import FrameAudit
@@ -109,9 +110,7 @@ def examine(
     while offset < size:
         beginning = search.header_at(offset) if known.reach.is_known(offset) else None
         if beginning is not None and (cut := known.reach.cut(file.name, offset, 0, beginning)) is not None:
-            end = search.next_after(offset, None)
-            yield Damage(offset, end, cut, beginning)
-            offset = end
+            offset = yield from _passed(search, size, Damage(offset, offset, cut, beginning), None)
             continue
         window = Window(file.source, aligned=True)
         watching = audit(window) if audit is not None and compression == "zst" else None
@@ -137,14 +136,40 @@ def examine(
             broken = walk.record
             start = broken.offset if broken is not None else walk.end
             header = broken.header if broken is not None else None
+            damage = Damage(start, start, error, header)
             # Between records, a wrong size may have skipped records, so all of the range is searched.
-            offset = search.next_after(start, error.offset, header=header, between=broken is None)
-            yield Damage(start, offset, error, header)
+            offset = yield from _passed(search, size, damage, error.offset, header, between=broken is None)
         else:
             return
         finally:
             ahead.close()
             pieces.close()
+
+
+def _passed(
+    search: RecordSearch,
+    size: int,
+    damage: Damage,
+    place: int | None,
+    header: RecordHeader | None = None,
+    *,
+    between: bool = False,
+) -> Generator[Damage, None, int]:
+    """Yield the damage with its end, and what is not searched after it; return where the next record begins.
+
+    The other arguments are those of `RecordSearch.next_after`.
+    """
+    start = damage.offset
+    try:
+        end = search.next_after(start, place, header=header, between=between)
+    except LimitError as limit:
+        reached = min(limit.offset or size, size)
+        yield replace(damage, end=reached)
+        if reached < size:
+            yield Damage(reached, size, limit, None)
+        return size
+    yield replace(damage, end=end)
+    return end
 
 
 class Known:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from typing import BinaryIO, Final, NamedTuple, Unpack, cast
 
 from seekwarc.check.examine import Damage, Intact, Known, examine
-from seekwarc.errors import FormatError, NotFoundError, SourceError, TruncatedError
+from seekwarc.errors import FormatError, LimitError, NotFoundError, SourceError, TruncatedError
 from seekwarc.format.arc import ArcHeader
 from seekwarc.format.digest import Hasher
 from seekwarc.format.warc import RECORD_END, RecordHeader, edit_header
@@ -214,9 +214,16 @@ def _find_first(file: ArchiveFile) -> tuple[Compression, int, list[Loss]]:
         return file.detect(Window(file.source), 0), 0, []
     except FormatError as error:
         size = file.source.size or 0
-        begin, compression = min((RecordSearch(file, it).next_after(0, None), it) for it in COMPRESSIONS)
+        found: list[tuple[int, Compression]] = [(size, "none")]
+        hopeless: FormatError | None = None
+        for it in COMPRESSIONS:
+            try:
+                found.append((RecordSearch(file, it).next_after(0, None), it))
+            except LimitError as limit:
+                hopeless = limit
+        begin, compression = min(found)
         if begin == size:
-            raise NotFoundError("no record in it is intact", source=file.name) from error
+            raise hopeless or NotFoundError("no record in it is intact", source=file.name) from error
         return compression, begin, [Loss(0, begin, error.message, None)]
 
 

@@ -45,7 +45,7 @@ def records_past_damage(
     Worst case: each record is said to be longer than the file, which is then read to its end for each. After
     a few passes that ends with an error.
     """
-    search = RecordSearch(file, compression, limited=True)
+    search = RecordSearch(file, compression)
     size = file.source.size or 0
     end = size if stop is None else min(stop, size)
     offset = previous = start

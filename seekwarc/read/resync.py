@@ -261,7 +261,7 @@ def is_followed(file: ArchiveFile, damage: int, compression: Compression) -> boo
         size = file.source.size or 0
         is_followed = True
         if file.may_mend(size - damage):
-            search = RecordSearch(file, compression, limited=True)
+            search = RecordSearch(file, compression)
             with contextlib.suppress(LimitError):
                 is_followed = search.next_after(damage, damage) < size
         file.followed = damage, is_followed

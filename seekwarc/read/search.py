@@ -11,8 +11,8 @@ ones.
 Worst case: damages and lookalikes by the thousand, each of which could lead a search to the end of the file.
 What a search found is kept, and frames and table entries that are followed are counted against a budget that
 a sound file of that size would not use up; beyond it only the bytes are searched, once. A server may claim
-any size, and send nonsense for ever: where each read takes its time, a search may be limited to `MAX_AFAR`
-bytes.
+any size, and send nonsense for ever: where each read takes its time, a search ends after `MAX_AFAR` bytes,
+and as many may be read once of the frames of each table, before it is used.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = ["RecordSearch"]
 SEARCH_STEP: Final = 1 << 20
 MAX_HEADER: Final = 64 << 10
 MAX_AFAR: Final = 256 << 20
-"""Bytes that one search may read where each read takes its time, if it is limited."""
+"""Bytes that one search may read where each read takes its time."""
 MAX_PIECES: Final = 64
 """A header that is longer, or in more frames, is not looked for: each place like one would cost as much."""
 MAX_LURES: Final = 16
@@ -67,7 +67,7 @@ class _Bounded(RangeSource):
         self._left -= stop - start
         if self._left < 0:
             raise _GivenUpError(
-                f"no record begins in the {MAX_AFAR >> 20} MiB after the damage, and the rest of the file is "
+                f"no record was found in {MAX_AFAR >> 20} MiB read after damage, and what follows is "
                 "not searched; download it, and read it here",
                 source=self.name,
             )
@@ -80,13 +80,11 @@ class RecordSearch:
     Args:
         file: The file.
         compression: Its compression.
-        limited: Raise a `LimitError` if `next_after` would read very much of a remote file.
     """
 
-    def __init__(self, file: ArchiveFile, compression: Compression, *, limited: bool = False) -> None:
+    def __init__(self, file: ArchiveFile, compression: Compression) -> None:
         self._file = file
         self._source: RangeSource = file.source
-        self._is_limited = limited and file.source.policy.is_far
         self._compression: Compression = compression
         self._size = file.source.size or 0
         self._hints = MIN_HINTS + self._size // BYTES_PER_HINT
@@ -94,6 +92,8 @@ class RecordSearch:
         """Where no record begins, of the places that were followed first."""
         self._believed: dict[int, bool] = {}
         """Of tables, by the offset of their first frame."""
+        self._reached = 0
+        """Where the bytes begin that the last search has not read."""
         self._searched = range(0)
         """From each of these places on, the first record begins where they end."""
 
@@ -138,9 +138,30 @@ class RecordSearch:
 
         The record at `begin` is damaged, in the frame at `damage` if that is known; `between` tells that the
         damage is not inside a record, so that records may have been passed unseen.
+
+        Raises:
+            LimitError: Very much of a remote file was read; the error has the offset that was reached.
         """
-        if self._is_limited:
+        self._reached = begin + 1
+        try:
+            with self._bounded():
+                return self._next_after(begin, damage, header, between=between)
+        except _GivenUpError as error:
+            raise error.located(self._file.name, self._reached) from None
+
+    @contextlib.contextmanager
+    def _bounded(self) -> Iterator[None]:
+        before = self._source
+        if before.policy.is_far:
             self._source = _Bounded(self._file.source)
+        try:
+            yield
+        finally:
+            self._source = before
+
+    def _next_after(
+        self, begin: int, damage: int | None, header: RecordHeader | None, *, between: bool
+    ) -> int:
         if self._compression != "zst":
             return self._by_bytes(begin + 1)
         position = begin if between or damage is None else max(damage, begin)
@@ -208,7 +229,10 @@ class RecordSearch:
         if table is None:
             return False
         if table.start not in self._believed:
-            self._believed[table.start] = self._agrees(table)
+            self._believed[table.start], reached = False, self._reached
+            with self._bounded(), contextlib.suppress(_GivenUpError):
+                self._believed[table.start] = self._agrees(table)
+            self._reached = reached
         return self._believed[table.start]
 
     def _agrees(self, listed: FileTable) -> bool:
@@ -216,9 +240,12 @@ class RecordSearch:
         position = listed.start
         damage: int | None = None
         for entry in zip(listed.table.stored_sizes, listed.table.content_sizes, strict=True):
-            frame = None
-            with contextlib.suppress(FormatError):
+            try:
                 frame = frame_at(window, position)
+            except _GivenUpError:
+                raise
+            except FormatError:
+                frame = None
             if frame is None or (frame.size, frame.content_size) != entry:
                 damage = position if damage is None else damage
             elif damage is not None:
@@ -262,6 +289,7 @@ class RecordSearch:
 
     def _by_bytes(self, position: int) -> int:
         if position not in self._searched:
+            self._reached = position
             found = next((it for it in self._lookalikes(position) if self._begins(it)), self._size)
             self._searched = range(position, found + 1)
         return self._searched.stop - 1
@@ -285,5 +313,7 @@ class RecordSearch:
                     lures += 1
                     if lures > MAX_LURES or blank - start > MAX_HEADER:
                         continue
+                self._reached = max(self._reached, offset + start)
                 yield offset + start
             offset += SEARCH_STEP
+            self._reached = max(self._reached, offset)

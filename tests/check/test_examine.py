@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 
+from seekwarc import tools
 from seekwarc.check.examine import Damage, Intact, examine
+from seekwarc.errors import LimitError
+from seekwarc.read import search
 from seekwarc.read.record import Record
+from seekwarc.storage.plan import REMOTE
 from tests.support.damage import FORMS, crawl, flipped, opened
+from tests.support.foreign import Foreign
+from tests.support.sources import NONSENSE, Endless, RecordingSource
+from tests.support.writing import noise
 
 
 def stretches(data: bytes, form: str, **options: object) -> list[Intact | Damage]:
@@ -114,3 +122,56 @@ def test_records_stay_usable_while_the_file_is_open() -> None:
     for it, put in zip(reversed(found), reversed(made.records), strict=True):
         assert it.record.block.read() == put.block
     file.close()
+
+
+@pytest.mark.parametrize("nonsense", NONSENSE[::2])
+@pytest.mark.parametrize("form", FORMS)
+def test_verify_reports_that_endless_nonsense_of_a_server_was_not_read(form, nonsense, monkeypatch) -> None:
+    monkeypatch.setattr(search, "MAX_AFAR", 2 << 20)
+    source = Endless(crawl(form).bytes(), nonsense)
+    problems: list[tools.Problem] = []
+    found = tools.verify(source, on_problem=problems.append)
+    assert (found.records, found.is_sound) == (6, False)
+    assert problems[-1].severity == "limit"
+    assert f"bytes up to {source.size} were not read" in problems[-1].message
+    assert found.lost <= 2 << 20
+    assert source.bytes_sent < 40 << 20
+    assert source.requests < 1000
+
+
+@pytest.mark.parametrize("nonsense", NONSENSE)
+@pytest.mark.parametrize("form", FORMS)
+def test_recover_saves_what_comes_before_endless_nonsense(
+    form, nonsense, monkeypatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(search, "MAX_AFAR", 2 << 20)
+    source = Endless(crawl(form).bytes(), b"nonsense")
+    done = tools.recover(source, tmp_path / "saved.warc.zst")
+    assert done.records == 6
+    assert done.losses[-1].end == source.size
+    assert "not searched; download it" in done.losses[-1].reason
+    assert source.bytes_sent < 40 << 20
+    assert tools.verify(tmp_path / "saved.warc.zst").records == 6
+
+
+def test_recover_does_not_search_endless_nonsense_for_the_first_record(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(search, "MAX_AFAR", 2 << 20)
+    source = Endless(b"", b"nonsense")
+    with pytest.raises(LimitError, match="not searched; download it"):
+        tools.recover(source, tmp_path / "saved.warc.zst")
+    assert source.bytes_sent < 40 << 20
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_table_that_takes_too_much_to_compare_does_not_end_the_search(monkeypatch) -> None:
+    made = Foreign()
+    for number in range(400):
+        made.record(noise(20_000, seed=number))
+    data = bytearray(made.file_table().bytes())
+    data[made.records[200].offset + 5000] ^= 0x55
+    source = RecordingSource(bytes(data))
+    source.policy = REMOTE
+    # Enough for one search, and not for the headers of all frames.
+    monkeypatch.setattr(search, "MAX_AFAR", 4 << 20)
+    found = tools.verify(source)
+    assert (found.records, found.codes["damage"], found.codes["limit"]) == (399, 1, 0)

@@ -10,9 +10,8 @@ import pytest
 import seekwarc
 from seekwarc import FormatError
 from seekwarc.read import search
-from seekwarc.storage.plan import REMOTE
-from tests.support.foreign import Foreign, skippable
-from tests.support.sources import Pipe
+from tests.support.foreign import Foreign
+from tests.support.sources import NONSENSE, Endless, Pipe
 from tests.support.writing import noise
 
 COUNT = 12
@@ -141,27 +140,6 @@ def test_a_part_that_is_no_range_is_refused(start: int, stop: int | None) -> Non
 def test_a_pipe_has_no_parts() -> None:
     with seekwarc.open(Pipe(crawl("bytes").bytes())) as archive, pytest.raises(seekwarc.SourceError):
         archive.between(0, 5)
-
-
-class Endless(seekwarc.RangeSource):
-    """A server that claims any size, and sends nonsense after a crawl for ever."""
-
-    def __init__(self, data: bytes, nonsense: bytes) -> None:
-        self.name, self.size, self.policy = "http://example.org/crawl", 40 << 30, REMOTE
-        self._data, self._nonsense = data, nonsense
-        self.requests = self.bytes_sent = 0
-
-    def read(self, start: int, stop: int) -> bytes:
-        self.requests += 1
-        self.bytes_sent += stop - start
-        found = self._data[start:stop]
-        return (
-            found
-            + (self._nonsense * ((stop - start) // len(self._nonsense) + 1))[: stop - start - len(found)]
-        )
-
-
-NONSENSE = [b"nonsense", b"\0", b"\x1f\x8b\x08\0", b"WARC/1.1\r\nx", skippable(0x184D2A50, b"x" * 40)]
 
 
 @pytest.mark.parametrize("nonsense", NONSENSE)

@@ -24,6 +24,7 @@ from tests.support.foreign import Foreign, text, warc_header
 from tests.support.mutants import Maker
 from tests.support.rangeserver import Content, RangeServer, after, well
 from tests.support.rounds import rounds
+from tests.support.sources import Endless
 from tests.support.writing import noise
 
 Found = tuple[int, bytes]
@@ -453,3 +454,17 @@ def test_wrong_options_are_refused_at_once(options: dict[str, object], error: ty
 def test_what_has_no_name_is_refused() -> None:
     with pytest.raises(TypeError, match="bytes"):
         list(seekwarc.splits([b"a.warc"]))
+
+
+@pytest.mark.parametrize("form", ["plain", "gzip", "file_table"])
+def test_a_server_that_claims_any_size_is_planned_with_a_few_reads(form, monkeypatch) -> None:
+    made = Foreign()
+    for number in range(5):
+        made.record(noise(3000, seed=number), cuts=1000)
+    data = getattr(made, form)().bytes()
+    source = Endless(data, b"nonsense")
+    monkeypatch.setattr("seekwarc.scale.splits.open_source", lambda _: source)
+    for inside_records in (False, True):
+        assert len(list(seekwarc.splits(source.name, inside_records=inside_records))) == 1
+    assert source.bytes_sent < 4 << 20
+    assert source.requests < 20

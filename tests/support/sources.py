@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from seekwarc.storage.plan import REMOTE
 from seekwarc.storage.source import RangeSource
+from tests.support.foreign import skippable
 from tests.support.writing import noise
 
 if TYPE_CHECKING:
@@ -44,6 +45,28 @@ class RecordingSource(RangeSource):
 
     def forget(self) -> None:
         self.requests.clear()
+
+
+class Endless(RangeSource):
+    """A server that claims any size, and sends nonsense after a file for ever."""
+
+    def __init__(self, data: bytes, nonsense: bytes) -> None:
+        self.name, self.size, self.policy = "http://example.org/crawl", 40 << 30, REMOTE
+        self._data, self._nonsense = data, nonsense
+        self.requests = self.bytes_sent = 0
+
+    def read(self, start: int, stop: int) -> bytes:
+        self.requests += 1
+        self.bytes_sent += stop - start
+        found = self._data[start:stop]
+        return (
+            found
+            + (self._nonsense * ((stop - start) // len(self._nonsense) + 1))[: stop - start - len(found)]
+        )
+
+
+NONSENSE = [b"nonsense", b"\0", b"\x1f\x8b\x08\0", b"WARC/1.1\r\nx", skippable(0x184D2A50, b"x" * 40)]
+"""What an `Endless` source may send, which looks like the beginning of something or like nothing."""
 
 
 class Pipe(io.RawIOBase):
