@@ -78,8 +78,8 @@ class Wacz(Collection):
     """
 
     def __init__(self, target: str | os.PathLike[str], **options: Unpack[ReaderOptions]) -> None:
-        name = os.fspath(target)
-        self._archive = open_zip(name, open_stored(name))
+        name = os.fsdecode(target)
+        self._archive = open_zip(name, open_stored(target))
         self._captures = Index(name, **options)
         try:
             super().__init__(cast("Target", name), **options)

@@ -115,7 +115,7 @@ class SearchFile(Closing):
     """
 
     def __init__(self, path: str | os.PathLike[str], *, max_time: float = MAX_TIME) -> None:
-        self.name = os.fspath(path)
+        self.name = os.fsdecode(path)
         self._max_time = max_time
         self._deadline = 0.0
         self._check_head()

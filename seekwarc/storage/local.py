@@ -55,9 +55,10 @@ class LocalFileSource(RangeSource):
     _status: os.stat_result | None = None
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.name = os.fspath(path)
+        # `os.scandir` gives paths of bytes where it is given one.
+        self.name = os.fsdecode(path)
         # A copy may be read in another working directory.
-        self._path = os.path.abspath(path)
+        self._path = os.path.abspath(self.name)
         self._begin(self._open(self.name))
         OPEN_FILES.add(self)
 

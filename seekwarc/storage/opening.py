@@ -41,9 +41,8 @@ def open_source(target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadabl
 
 
 def _open_name(path: str | os.PathLike[str]) -> RangeSource:
-    name = os.fspath(path)
-    # A name may be of bytes, as `os.listdir` returns them where it is given some.
-    if isinstance(name, str) and ".wacz" in name.lower():
+    name = os.fsdecode(path)
+    if ".wacz" in name.lower():
         from seekwarc.storage.zip_members import is_wacz, open_zip, split_name
 
         if (parts := split_name(name)) is not None:
@@ -62,12 +61,14 @@ def _open_name(path: str | os.PathLike[str]) -> RangeSource:
 
 def open_stored(path: str | os.PathLike[str]) -> RangeSource:
     """Return the source for a path or URL as it is stored, a WACZ too."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"target must be a path or a URL, not {type(path).__name__}")
     if isinstance(path, str) and "://" in path:
         from seekwarc.storage.remote import RemoteSource
 
         return RemoteSource(path)
     if os.path.isdir(path):
-        raise SourceError("is a directory, not a WARC file", source=os.fspath(path))
+        raise SourceError("is a directory, not a WARC file", source=os.fsdecode(path))
     if os.path.isfile(path) or not os.path.exists(path):
         return LocalFileSource(path)
     return PipeSource(open(path, "rb"), owned=True)

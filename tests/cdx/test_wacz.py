@@ -89,6 +89,11 @@ def test_a_wacz_without_an_index_or_of_no_name_is_refused(tmp_path: Path) -> Non
         seekwarc.Reader(path)
 
 
+def test_bytes_are_not_the_name_of_a_wacz() -> None:
+    with pytest.raises(TypeError, match="must be a path or a URL, not bytes"):
+        seekwarc.Wacz(wacz(members()))
+
+
 def test_an_index_cannot_name_a_file_outside_of_the_wacz(tmp_path: Path) -> None:
     found = members(cluster=False)
     found["indexes/index.cdxj"] = found["indexes/index.cdxj"].replace(b"a.warc.gz", b"../../a.warc.gz")

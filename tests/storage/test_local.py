@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from seekwarc.errors import SourceChangedError, SourceError
+from seekwarc.errors import SourceChangedError, SourceError, SourceNotFoundError
 from seekwarc.storage.local import BytesSource, LocalFileSource, OpenedFileSource
 from seekwarc.storage.opening import open_source
 from seekwarc.system import read_at
@@ -271,3 +271,21 @@ def test_a_closed_file_object_is_refused(path: Path) -> None:
     file.close()
     with pytest.raises(ValueError, match="closed file"):
         open_source(file)
+
+
+def test_a_path_of_bytes_has_a_name_of_text(tmp_path: Path) -> None:
+    tmp_path.joinpath("a.warc").write_bytes(DATA)
+    tmp_path.joinpath("a.warc.seek").write_bytes(DATA[:9])
+    with os.scandir(os.fsencode(tmp_path)) as entries:
+        found = next(it for it in entries if it.name == b"a.warc")
+    source = LocalFileSource(found)
+    assert source.name == str(tmp_path / "a.warc")
+    beside = source.beside(".seek")
+    assert beside is not None
+    assert beside.size == 9
+    beside.close()
+    source.close()
+    tmp_path.joinpath("a.warc").unlink()
+    with pytest.raises(SourceNotFoundError) as caught:
+        open_source(found)
+    assert str(caught.value).startswith(f"{tmp_path / 'a.warc'}: cannot be opened")
