@@ -75,7 +75,7 @@ DEVIATIONS: Final = {
     "digest-unknown": "the digest was not checked",
 }
 """Advice for each kind of deviation: a rule of a standard is broken, but every record can be read."""
-LIMITS: Final = {"limit": "what it holds was not checked: verify again with a higher limit"}
+LIMITS: Final = {"limit": "nothing is known to be wrong there: what it holds was not checked"}
 """Advice for what a limit of the reader kept from being read."""
 REMEDIES: Final = DAMAGE | DEVIATIONS | LIMITS
 """Advice for each kind of problem."""

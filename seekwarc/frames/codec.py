@@ -12,9 +12,30 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Protocol
 
 from seekwarc.compiling import Buffer
+from seekwarc.errors import LimitError
 from seekwarc.system import has_global_lock
 
-__all__ = ["LIBRARY", "PLAIN", "Codec", "CodecError", "Compressor", "Decompressor"]
+__all__ = [
+    "LIBRARY",
+    "PLAIN",
+    "WINDOW_LIMITS",
+    "Codec",
+    "CodecError",
+    "Compressor",
+    "Decompressor",
+    "window_error",
+]
+
+WINDOW_LIMITS: Final = range(1 << 10, (2 << 30) + 1)
+"""What the largest window to decode may be: codecs take no others."""
+
+
+def window_error(what: str, size: int, limit: int) -> LimitError:
+    """Return the error of a frame whose window is larger than the caller, or any codec, allows."""
+    text = f"{what} needs a window of {size} bytes"
+    if size >= WINDOW_LIMITS.stop:
+        return LimitError(f"{text}, and no decoder takes more than {WINDOW_LIMITS.stop - 1}")
+    return LimitError(f"{text}, the limit is {limit}; raise max_window_size (--max-window) to allow it")
 
 
 class Decompressor(Protocol):

@@ -12,15 +12,13 @@ import xxhash
 from seekwarc.compiling import Buffer
 from seekwarc.errors import ChecksumError, FormatError, LimitError
 from seekwarc.format.zstd import FrameHeader
-from seekwarc.frames.codec import LIBRARY, PLAIN, CodecError, Decompressor
+from seekwarc.frames.codec import LIBRARY, PLAIN, CodecError, Decompressor, window_error
 from seekwarc.frames.dictionary import Dictionary
 
-__all__ = ["MAX_WINDOW_SIZE", "WINDOW_LIMITS", "FrameDecoder", "content_checksum"]
+__all__ = ["MAX_WINDOW_SIZE", "FrameDecoder", "content_checksum"]
 
 MAX_WINDOW_SIZE: Final = 128 << 20
 """Largest Window_Size decoded unless the caller raises it; the standard asks for 8 MiB."""
-WINDOW_LIMITS: Final = range(1 << 10, (2 << 30) + 1)
-"""What that may be: the codec takes no others."""
 
 DESCRIPTOR: Final = 4
 """Index of Frame_Header_Descriptor in a frame (RFC 8878, section 3.1.1.1.1)."""
@@ -152,10 +150,7 @@ class FrameDecoder:
         return decode
 
     def _window_error(self, header: FrameHeader) -> LimitError:
-        return LimitError(
-            f"the frame needs a window of {header.window_size} bytes, the limit is "
-            f"{self._max_window_size}; raise max_window_size (--max-window) to allow it"
-        )
+        return window_error("the frame", header.window_size, self._max_window_size)
 
     def _dictionary_helps(self, header: FrameHeader) -> bool:
         """Tell whether to try again with the dictionary, which frames must name but not all writers do."""

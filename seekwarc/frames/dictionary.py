@@ -24,7 +24,7 @@ from seekwarc.format.zstd import (
     skippable_frame,
     walk_blocks,
 )
-from seekwarc.frames.codec import LIBRARY, PLAIN, Codec, CodecError
+from seekwarc.frames.codec import LIBRARY, PLAIN, WINDOW_LIMITS, Codec, CodecError, window_error
 from seekwarc.frames.scan import Window
 from seekwarc.storage.source import RangeSource
 
@@ -215,10 +215,7 @@ def read_dictionary(
             known = source.size if max_dictionary_size is None else None
             found = _bare(window, limit if known is None else known)
         if max_window_size is not None and (found.window_size or 0) > max_window_size:
-            raise LimitError(
-                f"the dictionary's frame needs a window of {found.window_size} bytes, the limit is "
-                f"{max_window_size}; raise max_window_size (--max-window) to allow it"
-            )
+            raise window_error("the dictionary's frame", found.window_size or 0, max_window_size)
         found.dictionary.check()
     except FormatError as error:
         raise error.located(source.name, 0) from None
@@ -292,6 +289,8 @@ def _unpack(data: bytes, limit: int) -> tuple[bytes, int]:
 
 def _unpack_stream(data: bytes, window_size: int, limit: int) -> bytes:
     """Decompress a dictionary whose frame does not state its size, as FastWARC writes it."""
+    if window_size >= WINDOW_LIMITS.stop:
+        raise window_error("the dictionary's frame", window_size, limit)
     if window_size > max(limit, MAX_DICTIONARY_SIZE):
         raise _too_large("a dictionary's window", window_size, limit)
     found = bytearray()

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final, Literal, Self, TypedDict, Unpack
 from seekwarc.compiling import override
 from seekwarc.format.conditions import with_sizes
 from seekwarc.format.seektable import MAX_TABLE_SIZE
-from seekwarc.frames.decoder import MAX_WINDOW_SIZE, WINDOW_LIMITS
+from seekwarc.frames.codec import WINDOW_LIMITS
+from seekwarc.frames.decoder import MAX_WINDOW_SIZE
 from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE
 from seekwarc.options import SIZES, Options, option, shown
 

@@ -18,7 +18,14 @@ from seekwarc.frames.dictionary import (
 )
 from seekwarc.storage.local import BytesSource
 from seekwarc.storage.streams import PipeSource
-from tests.support.foreign import dictionary_frame, skippable, some_dictionary, text, zstd_frame
+from tests.support.foreign import (
+    DICTIONARY_FRAME,
+    dictionary_frame,
+    skippable,
+    some_dictionary,
+    text,
+    zstd_frame,
+)
 from tests.support.sources import Pipe
 
 DATA = some_dictionary().as_bytes()
@@ -259,3 +266,9 @@ def test_one_beyond_what_readers_must_support_is_written_with_a_warning() -> Non
 def test_a_damaged_dictionary_is_not_written(tables: bytes) -> None:
     with pytest.raises(FormatError, match="damaged"):
         Dictionary(DATA[:8] + tables).frame()
+
+
+def test_a_window_that_no_decoder_takes_gets_no_advice_to_raise_a_limit() -> None:
+    content = b"\x28\xb5\x2f\xfd\0\xff" + (8 << 3 | 1).to_bytes(3, "little") + bytes(8)
+    with pytest.raises(LimitError, match=r"and no decoder takes more than 2147483648$"):
+        read_dictionary(BytesSource(skippable(DICTIONARY_FRAME, content)))
