@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from typing import BinaryIO, Final, NamedTuple, Unpack, cast
 
 from seekwarc.check.examine import Damage, Intact, Known, examine
+from seekwarc.check.verifying import ProblemSeverity
 from seekwarc.errors import FormatError, LimitError, NotFoundError, SourceError, TruncatedError
 from seekwarc.format.arc import ArcHeader
 from seekwarc.format.digest import Hasher
@@ -86,6 +87,8 @@ class Loss:
     """Bytes of its block that were not kept; None if nothing was kept."""
     gaps: tuple[tuple[int, int], ...] = ()
     """Ranges [start, stop) of the kept block that are zero bytes in place of what is missing."""
+    severity: ProblemSeverity = ProblemSeverity.DAMAGE
+    """Whether it is damaged, or a limit kept it from being read: then it may be right."""
 
 
 @dataclass(slots=True)
@@ -113,7 +116,16 @@ class Recovery:
     @property
     def lost(self) -> int:
         """Bytes of the damaged file from which nothing could be saved."""
-        return sum(loss.end - loss.offset for loss in self.losses if loss.kept is None)
+        return self._without(ProblemSeverity.DAMAGE)
+
+    @property
+    def unread(self) -> int:
+        """Bytes that a limit kept from being read."""
+        return self._without(ProblemSeverity.LIMIT)
+
+    def _without(self, severity: ProblemSeverity) -> int:
+        nothing_kept = (loss for loss in self.losses if loss.kept is None and loss.severity is severity)
+        return sum(loss.end - loss.offset for loss in nothing_kept)
 
     @property
     def kept(self) -> int:
@@ -224,7 +236,7 @@ def _find_first(file: ArchiveFile) -> tuple[Compression, int, list[Loss]]:
         begin, compression = min(found)
         if begin == size:
             raise hopeless or NotFoundError("no record in it is intact", source=file.name) from error
-        return compression, begin, [Loss(0, begin, error.message, None)]
+        return compression, begin, [Loss(0, begin, error.message, None, severity=ProblemSeverity.of(error))]
 
 
 def _dictionary_of(file: ArchiveFile, begin: int) -> tuple[Dictionary | None, list[Loss]]:
@@ -232,7 +244,7 @@ def _dictionary_of(file: ArchiveFile, begin: int) -> tuple[Dictionary | None, li
         return file.decoder.dictionary, []
     except FormatError as error:
         text = f"{error.message}; give the dictionary, if another file has it"
-        return None, [Loss(0, begin, text, None)]
+        return None, [Loss(0, begin, text, None, severity=ProblemSeverity.of(error))]
 
 
 class SavedPart(NamedTuple):
@@ -351,7 +363,8 @@ class _Saver:
     def _lose(self, damage: Damage) -> None:
         header = damage.header
         uri = header.uri("WARC-Target-URI") if header is not None else None
-        loss = Loss(damage.offset, damage.end, damage.error.message, uri)
+        severity = ProblemSeverity.of(damage.error)
+        loss = Loss(damage.offset, damage.end, damage.error.message, uri, severity=severity)
         if self._partial and header is not None:
             kept = self._keep_filled(damage, header) or self._keep_beginning(damage.offset, header)
             if kept is not None:

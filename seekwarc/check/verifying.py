@@ -98,6 +98,11 @@ class ProblemSeverity(StrEnum):
     LIMIT = "limit"
     """Nothing is known to be wrong: a limit, which the caller may raise, kept bytes from being read."""
 
+    @classmethod
+    def of(cls, error: FormatError) -> ProblemSeverity:
+        """Return the severity of what could not be read."""
+        return cls.LIMIT if isinstance(error, LimitError) else cls.DAMAGE
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -326,7 +331,7 @@ class Verifier:
             compression = result.compression = file.detect(file.window(), 0)
             dictionary = file.decoder.dictionary if compression == "zst" else None
         except FormatError as error:
-            is_limit = isinstance(error, LimitError)
+            is_limit = ProblemSeverity.of(error) is ProblemSeverity.LIMIT
             code = "limit" if is_limit else "dictionary" if result.compression == "zst" else "empty"
             broken = "W27" if isinstance(error, TruncatedError) else "W30"
             self._note(code, error.offset or 0, error.message, broken if code == "dictionary" else "")
@@ -454,7 +459,7 @@ class Verifier:
                     self._note("table-record", record.offset, text, record=record)
 
     def _add_damage(self, damage: Damage) -> None:
-        error, is_limit = damage.error, isinstance(damage.error, LimitError)
+        error, is_limit = damage.error, ProblemSeverity.of(damage.error) is ProblemSeverity.LIMIT
         self.result.lost += 0 if is_limit else damage.size
         if self._listener is not None:
             self._listener.on_damage(damage)

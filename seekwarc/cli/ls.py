@@ -20,7 +20,7 @@ import io
 import json
 import sys
 from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from seekwarc.cli.arguments import add_json_argument
 from seekwarc.cli.options import add_limit_arguments, add_sidecar_argument, open_options
@@ -35,10 +35,15 @@ from seekwarc.read.body import TableStatus
 from seekwarc.read.record import Record
 from seekwarc.read.selection import Selection
 
+if TYPE_CHECKING:
+    from seekwarc.check.verifying import ProblemSeverity
+
 __all__ = ["add_arguments", "run"]
 
 MAX_PRINTED: Final = 3
 """Damaged places of a file that are printed one by one."""
+PLACES: Final = {"damage": "damaged", "limit": "above a limit"}
+"""What is said of places, by the severity of what is wrong there."""
 LAST: Final = b"\xff"
 """The key of what has none: no UTF-8 begins with this byte."""
 MAX_SIZE: Final = 10**18
@@ -75,13 +80,15 @@ def run(options: argparse.Namespace) -> int:
         sys.stdout.write(head + line.text + "\n")
         head = ""
     sys.stdout.flush()
-    if (listing.found or len(listing.places) > 1) and listing.places and not options.json:
-        say(f"{counted(listing.found, 'record')}, {damaged_places(listing.places)}")
-    if selection and not listing.found and not listing.places:
+    places = sum(map(len, listing.places.values()))
+    if places and (listing.found or places > 1) and not options.json:
+        found = [damaged_places(at, PLACES[it]) for it, at in listing.places.items()]
+        say(", ".join([counted(listing.found, "record"), *found]))
+    if selection and not listing.found and not places:
         unknown = sorted(selection.types - RECORD_TYPES)
         hint = f" ({', '.join(unknown)}: not a type of the standard)" if unknown else ""
         raise NotFoundError(f"no record matches{hint}; `seekwarc ls` without conditions lists all")
-    return int(bool(listing.places))
+    return int(places > 0)
 
 
 class _Line(NamedTuple):
@@ -102,8 +109,7 @@ def _lines(options: argparse.Namespace, files: list[str], listing: _Listing, wid
                 yield _Line(line, record)
         if options.json and listing.damages:
             yield _Line(json.dumps(_damaged(name, listing.damages)))
-        listing.places += [(name, it.offset or 0) for it in listing.damages]
-        listing.damages.clear()
+        listing.end(name)
 
 
 def _sorted(lines: Iterator[_Line], key: Callable[[Record], bytes]) -> Iterator[_Line]:
@@ -154,13 +160,19 @@ class _Listing:
         self.found = 0
         self.damages: list[FormatError] = []
         """Damage of the current file."""
-        self.places: list[tuple[str, int]] = []
-        """Damaged places of the files before it."""
+        self.places: dict[ProblemSeverity, list[tuple[str, int]]] = {}
+        """Damaged places of the files before it, and those that a limit kept from being read."""
 
     def pass_over(self, damage: FormatError) -> None:
         self.damages.append(damage)
         if len(self.damages) <= MAX_PRINTED:
             say(str(damage))
+
+    def end(self, name: str) -> None:
+        """Keep the places of a file of this name, which was listed to its end."""
+        for severity, damage in _by_severity(self.damages):
+            self.places.setdefault(severity, []).append((name, damage.offset or 0))
+        self.damages.clear()
 
     def wanted(self, records: Iterator[Record]) -> Iterator[Record]:
         for record in records:
@@ -178,6 +190,15 @@ class _Listing:
                 yield record
 
 
+def _by_severity(damages: list[FormatError]) -> Iterator[tuple[ProblemSeverity, FormatError]]:
+    # Not needed to list what is sound, which is to begin fast.
+    if damages:
+        from seekwarc.check.verifying import ProblemSeverity
+
+        for damage in damages:
+            yield ProblemSeverity.of(damage), damage
+
+
 def _damaged(name: str, damages: list[FormatError]) -> dict[str, object]:
     from seekwarc.jobs.outcome import Failure, Status
 
@@ -185,7 +206,7 @@ def _damaged(name: str, damages: list[FormatError]) -> dict[str, object]:
         "file": name,
         "target": None,
         "status": Status.FAILED,
-        "damaged": [it.offset for it in damages],
+        "damaged": [it.offset for severity, it in _by_severity(damages) if severity == "damage"],
         "error": Failure.of(damages[0]).as_json(),
     }
 

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seekwarc.check.recovering import Loss, Recovery, recover
+from seekwarc.check.verifying import ProblemSeverity
 from seekwarc.cli.arguments import add_flag, add_json_argument
 from seekwarc.cli.batch import (
     Printer,
@@ -58,7 +59,7 @@ from seekwarc.write.files import refuse_same_file
 
 __all__ = ["add_arguments", "run"]
 
-COUNTS = ("records", "truncated", "kept", "missing", "lost")
+COUNTS = ("records", "truncated", "kept", "missing", "lost", "unread")
 MAX_GAPS = 3
 """Gaps of a record that are printed."""
 
@@ -161,6 +162,7 @@ def _text(saved: _Saved) -> str:
     for loss in done.losses:
         uri = f" ({printable(loss.uri)})" if loss.uri is not None else ""
         word = "lost" if loss.kept is None else "damaged"
+        word = "not read" if loss.severity is ProblemSeverity.LIMIT else word
         size = human_size(loss.end - loss.offset)
         lines.append(
             f"{word}: {loss.offset} to {loss.end}, {size}{uri}: {printable(loss.reason)}{_kept_text(loss)}"
@@ -171,7 +173,8 @@ def _text(saved: _Saved) -> str:
     ]
     sizes = f"({human_size(done.kept)} kept, {human_size(done.missing)} missing)"
     truncated = f", and parts of {done.truncated} {sizes}" if done.truncated else ""
-    lines.append(f"{counted(done.records, 'record')} saved{truncated}; {human_size(done.lost)} lost")
+    unread = f", {human_size(done.unread)} not read" if done.unread else ""
+    lines.append(f"{counted(done.records, 'record')} saved{truncated}; {human_size(done.lost)} lost{unread}")
     return "\n".join(lines)
 
 

@@ -229,13 +229,13 @@ def warned_of_damage(name: str) -> Iterator[OnDamage]:
         )
 
 
-def damaged_places(places: Sequence[tuple[str, int]]) -> str:
-    """Say how many places are damaged, and name the first ones: pairs of a file and an offset."""
+def damaged_places(places: Sequence[tuple[str, int]], what: str = "damaged") -> str:
+    """Say how many places are damaged, or what else, and name the first: pairs of a file and an offset."""
     files = len({file for file, _ in places})
     shown = [f"{file}, offset {offset}" if files > 1 else str(offset) for file, offset in places[:MAX_SHOWN]]
     more = ["..."] if len(places) > MAX_SHOWN else []
     named = "; ".join(shown + more) if files > 1 else "offset " + ", ".join(shown + more)
-    return f"{counted(len(places), 'place')} damaged ({named})"
+    return f"{counted(len(places), 'place')} {what} ({named})"
 
 
 def with_lengths(archive: Reader, on_damage: OnDamage | None = None) -> Iterator[Record]:

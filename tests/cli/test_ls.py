@@ -16,7 +16,7 @@ import pytest
 import seekwarc
 from seekwarc.cli import ls
 from tests.cli.conftest import FORMS
-from tests.support.foreign import Foreign
+from tests.support.foreign import Foreign, text
 from tests.support.writing import Repeated
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "spec-notes" / "json.schema.json").read_text())
@@ -206,6 +206,18 @@ def test_several_files_have_a_column_and_folders_expand(command, crawl) -> None:
     paths = [str(crawl.path(form)) for form in ("warc", "warc.gz", "warc.zst")]
     assert [line.split()[0] for line in lines] == [path for path in paths for _ in range(2)]
     assert len({line.index("http://") for line in lines}) == 1, "the columns are in line"
+
+
+def test_what_a_limit_keeps_from_being_read_is_not_damaged(command, tmp_path) -> None:
+    made = Foreign().record(b"one").record(text(3 << 20), window_log=21).record(b"three")
+    path = tmp_path / "a.warc.zst"
+    path.write_bytes(made.bytes())
+    offset = made.records[1].offset
+    answer = command("ls", path, "--max-window", "1M", status=1)
+    assert answer.stderr.endswith(f"seekwarc: 2 records, 1 place above a limit (offset {offset})\n")
+    assert "damaged" not in answer.stderr
+    end = command("ls", path, "--max-window", "1M", "--json", status=1).json_lines[-1]
+    assert (end["status"], end["error"]["kind"], end["damaged"]) == ("failed", "limit", [])
 
 
 def test_a_head_that_is_damaged_keeps_no_other_from_the_list(command, crawl, tmp_path) -> None:

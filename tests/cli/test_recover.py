@@ -89,6 +89,7 @@ def test_json_tells_everything(command, crawl, damaged, tmp_path) -> None:
         "kept": None,
         "missing": None,
         "gaps": [],
+        "severity": "damage",
     }
     assert data == {
         "file": str(damaged),
@@ -102,6 +103,7 @@ def test_json_tells_everything(command, crawl, damaged, tmp_path) -> None:
         "kept": 0,
         "missing": 0,
         "lost": put.length,
+        "unread": 0,
         "losses": [loss],
         "suspect": [],
     }
@@ -127,6 +129,21 @@ def test_what_is_intact_of_a_record_is_kept_when_asked_for(command, crawl, damag
         assert film.block.read() == whole[:start] + bytes(stop - start) + whole[stop:]
     assert (loss["kept"], loss["missing"]) == (len(whole) - (stop - start), stop - start)
     assert (data["kept"], data["missing"], data["lost"]) == (loss["kept"], loss["missing"], 0)
+
+
+def test_what_a_limit_keeps_from_being_read_is_not_lost(command, tmp_path) -> None:
+    made = Foreign().record(b"one").record(text(3 << 20), window_log=21).record(b"three")
+    path, target = tmp_path / "a.warc.zst", tmp_path / "saved.warc.zst"
+    path.write_bytes(made.bytes())
+    put = made.records[1]
+    answer = command("recover", path, target, "--max-window", "1M", status=1)
+    assert answer.out.startswith(f"not read: {put.offset} to {put.stop}, ")
+    assert answer.out.endswith(" not read\n")
+    assert "2 records saved; 0 B lost, " in answer.out
+    data = command("recover", path, target, "--max-window", "1M", "--json", "--force", status=1).json
+    assert (data["records"], data["lost"], data["unread"]) == (2, 0, put.length)
+    assert [loss["severity"] for loss in data["losses"]] == ["limit"]
+    assert command("recover", path, target, "--force").out == "3 records saved; 0 B lost\n"
 
 
 def test_a_suspect_record_is_reported(command, tmp_path) -> None:
