@@ -24,7 +24,6 @@ from seekwarc.format.zstd import (
     parse_frame_header,
 )
 from seekwarc.frames.ahead import BatchesAhead, Small, alone_then_ahead
-from seekwarc.frames.batch import frames_ahead
 from seekwarc.frames.codec import CodecError
 from seekwarc.frames.pieces import WHOLE_FRAME, end_of_empty_frames, whole_frame
 from seekwarc.frames.scan import Window, frame_start_at
@@ -265,6 +264,8 @@ def _single_frame_records(
 
 
 def _ahead(file: ArchiveFile, offset: int) -> BatchesAhead:
+    from seekwarc.frames.batch import frames_ahead
+
     # Through a window of its own, as the caller reads on while frames are decoded.
     return frames_ahead(
         Window(file.source), offset, file.decoder, file.frames.threads, min_content=MAX_BLANK_FRAME

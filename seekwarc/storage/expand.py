@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from typing import Final, TypeVar
 
 from seekwarc.errors import SeekWarcError, SourceError, SourceNotFoundError
-from seekwarc.storage.remote_url import SCHEMES, open_store, shown_url
 
 __all__ = ["expand", "refuse_empty", "walk"]
 
@@ -19,8 +18,6 @@ T = TypeVar("T")
 
 _ARCHIVE: Final = r"(?i)\.((mega)?warc(\.(gz|zstd?))?|arc(\.gz)?)$"
 _WILD: Final = "*?["
-STORES: Final = tuple(f"{scheme}://" for scheme in SCHEMES if not scheme.startswith("http"))
-"""URLs whose objects can be listed. In the URL of a web server, `?` begins the query."""
 
 
 def expand(
@@ -76,8 +73,7 @@ def _members(files: Iterable[str]) -> Iterator[str]:
 def _files(name: str, leave_out: str | None) -> list[str]:
     refuse_empty(name)
     if "://" in name:
-        is_listed = name.startswith(STORES) and "::" not in name and (_is_pattern(name) or name.endswith("/"))
-        return _objects(name) if is_listed else [name]
+        return _objects(name) if _is_listed(name) else [name]
     if os.path.isdir(name):
         return _checked(list(_archives_below(name, leave_out)), name)
     if not _is_pattern(name) or os.path.exists(name):
@@ -129,8 +125,19 @@ def _checked(found: list[str], folder: str) -> list[str]:
     return found
 
 
+def _is_listed(url: str) -> bool:
+    """Tell whether a URL is a folder or pattern in a store. In that of a web server, `?` begins the query."""
+    from seekwarc.storage.remote_url import SCHEMES
+
+    scheme = url.partition("://")[0]
+    is_store = scheme in SCHEMES and not scheme.startswith("http")
+    return is_store and "::" not in url and (_is_pattern(url) or url.endswith("/"))
+
+
 def _objects(url: str) -> list[str]:
     """Return the URLs of the objects that match a pattern, or of the WARC files in a folder."""
+    from seekwarc.storage.remote_url import open_store, shown_url
+
     literal = url[: min(url.index(it) for it in _WILD if it in url)] if _is_pattern(url) else url
     folder = literal.rpartition("/")[0] + "/"
     store, key = open_store(folder)

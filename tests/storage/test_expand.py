@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from seekwarc.errors import SourceError, SourceNotFoundError
-from seekwarc.storage import expand as expanding
+from seekwarc.storage import remote_url
 from seekwarc.storage.expand import expand
 
 FILES = ["a.warc.gz", "b/c.warc", "b/d.WARC.ZST", "b/e.megawarc.gz", "b/deep/er/f.warc.zstd"]
@@ -87,7 +87,7 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> None:
     store = obstore.store.MemoryStore()
     for name in ("crawls/b.warc.gz", "crawls/a.warc.zst", "crawls/sub/c.warc.zst", "crawls/.d.warc", "e.txt"):
         obstore.put(store, name, b"x")
-    monkeypatch.setattr(expanding, "open_store", lambda url: (store, url.removeprefix("s3://bucket/")))
+    monkeypatch.setattr(remote_url, "open_store", lambda url: (store, url.removeprefix("s3://bucket/")))
 
 
 @pytest.mark.usefixtures("bucket")
