@@ -30,6 +30,13 @@ new Promise((done) => {
 async def look(address: str, profile: Path) -> dict[str, str]:
     found = {}
     async with firefox(profile) as window:
+        # Before any page is open: the requests of one, too, would have them cleared while they are set.
+        for number in range(60):
+            value = {"type": "string", "value": "x" * 3900}
+            cookie = {"name": f"bomb{number}", "value": value, "domain": "replay.localhost", "path": "/"}
+            assert "partitionKey" in await window.call("storage.setCookie", cookie=cookie)
+        await window.open(f"{address}{SITE}/")
+        found["left"] = (await window.call("storage.getCookies"))["cookies"]
         await window.open(f"{address}{SITE}/")
         found["home"] = await window.framed("document.getElementById('out')?.textContent")
         for coding in ("br", "zstd"):
@@ -39,15 +46,6 @@ async def look(address: str, profile: Path) -> dict[str, str]:
         await window.framed("document.querySelector('video')?.readyState >= 1")
         for place in (54, 6, 30):
             found[place] = await window.framed(SEEK.replace("PLACE", str(place)))
-        for number in range(60):
-            value = {"type": "string", "value": "x" * 3900}
-            cookie = {"name": f"bomb{number}", "value": value, "domain": "replay.localhost", "path": "/"}
-            assert "partitionKey" in await window.call("storage.setCookie", cookie=cookie)
-        # The first is refused, and clears them.
-        await window.open(f"{address}{SITE}/br.html")
-        found["left"] = len((await window.call("storage.getCookies"))["cookies"])
-        await window.open(f"{address}{SITE}/br.html")
-        found["again"] = await window.framed("document.querySelector('h1')?.textContent")
     return found
 
 
@@ -65,7 +63,4 @@ def test_firefox_replays_a_site_and_its_film(serve, tmp_path) -> None:
     assert home["place"] == f"{SITE}/"
     assert home["rows"] == ROWS
     assert home["posted"] == "json posted"
-    # Firefox clears them in the background: enough are gone for the next request.
-    assert found.pop("left") < 60
-    assert found.pop("again") == "coded"
-    assert found == {"br": "coded", "zstd": "coded", 54: "54 true", 6: "6 true", 30: "30 true"}
+    assert found == {"left": [], "br": "coded", "zstd": "coded", 54: "54 true", 6: "6 true", 30: "30 true"}
