@@ -76,7 +76,7 @@ def test_messages_are_recorded_as_they_passed(server: WireServer, tmp_path: Path
 def test_a_payload_that_came_before_becomes_a_revisit(server: WireServer, tmp_path: Path) -> None:
     async def work(session: aiohttp.ClientSession) -> None:
         for _ in range(2):
-            await get(session, server.url + "/gzip")
+            await get(session, server.url + "/chunks")
 
     record(tmp_path / "a.warc.zst", work, dedup=seekwarc.Duplicates())
     with seekwarc.open(tmp_path / "a.warc.zst") as archive:

@@ -89,7 +89,7 @@ def test_a_payload_that_came_before_becomes_a_revisit(server: WireServer, tmp_pa
         httpx.Client(transport=RecordingTransport(out)) as client,
     ):
         for _ in range(2):
-            client.get(server.url + "/gzip")
+            client.get(server.url + "/chunks")
     with seekwarc.open(path) as archive:
         assert [it.type for it in archive] == ["response", "request", "revisit", "request"]
 

@@ -62,7 +62,7 @@ def test_a_payload_that_came_before_becomes_a_revisit(server: WireServer, tmp_pa
     path = tmp_path / "a.warc.zst"
     with seekwarc.open(path, "w", dedup=seekwarc.Duplicates()) as out, session_to(out) as session:
         for _ in range(2):
-            session.get(server.url + "/gzip")
+            session.get(server.url + "/chunks")
     with seekwarc.open(path) as archive:
         assert [it.type for it in archive] == ["response", "request", "revisit", "request"]
 

@@ -392,7 +392,7 @@ def test_windows_beyond_the_limit_are_refused_and_the_limit_can_be_raised(pipe: 
     data = made.bytes()
     with (
         seekwarc.open(Pipe(data) if pipe else data, max_window_size=8 << 20) as archive,
-        pytest.raises(seekwarc.LimitError, match=r"134217728.*8388608.*max_window_size"),
+        pytest.raises(seekwarc.LimitError, match=r"134217728.*8388608.*raise max_window_size \("),
     ):
         list(archive)
     made = three(window_log=28, content_size=False)

@@ -314,6 +314,7 @@ def test_files_of_others_are_served(samples, portal) -> None:
             "the body may be the beginning of one chunk: it is given as it is stored",
             "the body is not chunked, though its head says so",
         ),
+        (b"1\r\n<\r\n40\r\np>words", "the last chunk is missing", None),
         (b"8\r\n<p>words\r\n0\r\n\r\n", None, None),
     ],
 )

@@ -420,9 +420,9 @@ def test_the_written_digest_of_a_revisit_is_of_the_payload(kind: str, algorithm:
 
 @shall("6.7.2", COMPARED_DIGEST)
 def test_the_digest_of_a_revisit_is_checked_with_its_payload() -> None:
-    # The original states no digest, so it may be the one; its payload tells that it is not.
-    wrong = response(1, b"another body", warc_payload_digest=None)
-    for original in (wrong, response(1, b"another body")):
+    # The digest of the payload of an original that states none is computed.
+    silent = response(1, b"another body", warc_payload_digest=None)
+    for original in (silent, response(1, b"another body")):
         files = [original, revisit(2, warc_refers_to=f"<{urn(1)}>")]
         with collected(*files) as collection, pytest.raises(seekwarc.NotFoundError):
             collection.open_record(urn(2))

@@ -24,6 +24,7 @@ ANSWERS = {
     "/plain": b"HTTP/1.1 200 Fine\r\ncontent-LENGTH: 5\r\nX-Odd:   two   spaces \r\n\r\nhello",
     "/chunked": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     b"4;name=value\r\nWiki\r\n0005\r\npedia\r\n0\r\nX-Trailer: yes\r\n\r\n",
+    "/chunks": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nWiki\r\n5\r\npedia\r\n0\r\n\r\n",
     "/gzip": b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(_GZIPPED)
     + _GZIPPED,
     "/moved": b"HTTP/1.1 302 Found\r\nLocation: /plain\r\nContent-Length: 3\r\n\r\nno\n",
