@@ -17,6 +17,7 @@ from seekwarc.cli import VERBS
 from seekwarc.frames.codec import LIBRARY
 from tests.support.foreign import Foreign, gzip_member, warc_header
 from tests.support.processes import PATIENT
+from tests.support.rounds import one_in
 
 
 def test_the_version_is_the_packages(command) -> None:
@@ -45,7 +46,7 @@ def test_a_name_that_begins_with_a_minus_follows_two(command, crawl, tmp_path, v
     assert dashed == command(verb, "./-dash.warc.zst", cwd=tmp_path).out.replace("./", "")
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", one_in(4, VERBS))
 def test_every_verb_has_help_of_its_own(command, verb) -> None:
     # Started by itself: a verb must not need what another has imported.
     done = subprocess.run([sys.executable, "-m", "seekwarc", verb, "--help"], capture_output=True, check=True)

@@ -13,6 +13,7 @@ from seekwarc.storage.local import BytesSource
 from tests.cli.conftest import Answer, Crawl, run_on_terminal
 from tests.support.foreign import Foreign, text
 from tests.support.rangeserver import RangeServer
+from tests.support.rounds import one_in
 
 pytestmark = pytest.mark.needs("module:obstore")
 
@@ -47,7 +48,7 @@ def asked(server: RangeServer) -> list[str]:
 
 
 @pytest.mark.posix
-@pytest.mark.parametrize("words", VERBS.values(), ids=VERBS)
+@pytest.mark.parametrize("words", one_in(4, VERBS.values()), ids=VERBS)
 def test_requests_are_the_same_with_a_progress_bar(
     words: tuple[str, ...], server: RangeServer, tmp_path: Path, command
 ) -> None:

@@ -130,7 +130,7 @@ def test_damage_is_reported_where_it_is(place: int) -> None:
         assert caught.value.offset == made.records[place].offset
 
 
-@pytest.mark.parametrize("left", range(1, 30))
+@pytest.mark.parametrize("left", [1, 2, 9, 10, 11, 17, 18, 19, 29])
 def test_a_cut_inside_the_last_member_hides_no_other(left: int) -> None:
     made = crawl()
     last = made.records[-1]

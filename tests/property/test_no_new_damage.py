@@ -19,7 +19,7 @@ from seekwarc.make.extracting import Extracted, Extractor
 from seekwarc.read.selection import Selection
 from tests.conftest import ODD_SAMPLES, SAMPLES, VECTORS
 from tests.support.foreign import Foreign
-from tests.support.rounds import rounds
+from tests.support.rounds import one_in, rounds
 from tests.support.strategies import blocks, layouts
 from tests.support.vectors import vectors
 
@@ -125,13 +125,13 @@ FORMAT_WARNINGS = pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
 
 
 @FORMAT_WARNINGS
-@pytest.mark.parametrize("name", sorted(FILES))
+@pytest.mark.parametrize("name", one_in(3, sorted(FILES)))
 def test_a_file_of_another_tool_gets_no_new_damage(name: str, tmp_path: Path) -> None:
     check_all(FILES[name], tmp_path)
 
 
 @FORMAT_WARNINGS
-@pytest.mark.parametrize("name", sorted(OF_VECTORS))
+@pytest.mark.parametrize("name", one_in(4, sorted(OF_VECTORS)))
 def test_a_vector_gets_no_new_damage(name: str, tmp_path: Path) -> None:
     source = tmp_path / "source.warc.zst"
     source.write_bytes(OF_VECTORS[name])

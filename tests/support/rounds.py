@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Final
+from collections.abc import Iterable
+from typing import Any, Final
+
+import pytest
 
 FACTOR: Final = int(os.environ.get("SEEKWARC_ROUNDS", "1"))
 
@@ -27,3 +30,8 @@ def rounds(usual: int) -> int:
     of, and are for an hour in which nobody waits.
     """
     return max(usual * FACTOR // _Share.one_in, min(usual, 10))
+
+
+def one_in(number: int, values: Iterable[Any]) -> list[Any]:
+    """Return the parameters of a test that runs with one in so many of them, and with `--slow` with all."""
+    return [pytest.param(it, marks=pytest.mark.slow) if at % number else it for at, it in enumerate(values)]
