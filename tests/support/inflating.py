@@ -11,20 +11,24 @@ DISTANCES = [1, 2, 3, 4, *(base * 2**n + 1 for n in range(1, 14) for base in (2,
 DISTANCE_BITS = [0, 0, 0, 0, *(n for n in range(1, 14) for _ in range(2))]
 ORDER = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15]
 
-Codes = dict[tuple[int, int], int]
+Codes = tuple[int, list[tuple[int, int]]]
+"""How many bits decide, and for each value of these the symbol and the length of its code, or 0."""
 
 
 def codes(lengths: list[int]) -> Codes:
-    """Return the symbol of each code, which is a length and a number."""
-    found: Codes = {}
+    """Return what the bits that come next mean."""
+    width = max(lengths)
+    found = [(0, 0)] * (1 << width)
     code = 0
-    for length in range(1, 16):
+    for length in range(1, width + 1):
         for symbol, other in enumerate(lengths):
             if other == length:
-                found[length, code] = symbol
+                # The first bit of a code is its highest.
+                first = int(f"{code:0{length}b}"[::-1], 2)
+                found[first :: 1 << length] = [(symbol, length)] * (1 << width - length)
                 code += 1
         code <<= 1
-    return found
+    return width, found
 
 
 FIXED = codes([8] * 144 + [9] * 112 + [7] * 24 + [8] * 8), codes([5] * 30)
@@ -37,20 +41,26 @@ class Bits:
         self.data = data
         self.position = position
 
+    def peek(self, count: int) -> int:
+        start = self.position >> 3
+        value = int.from_bytes(self.data[start : start + 3], "little") >> (self.position & 7)
+        return value & ((1 << count) - 1)
+
+    def skip(self, count: int) -> None:
+        self.position += count
+        assert self.position <= 8 * len(self.data), "the data end"
+
     def take(self, count: int) -> int:
-        value = 0
-        for shift in range(count):
-            value |= (self.data[self.position >> 3] >> (self.position & 7) & 1) << shift
-            self.position += 1
+        value = self.peek(count)
+        self.skip(count)
         return value
 
     def symbol(self, table: Codes) -> int:
-        length = code = 0
-        while (length, code) not in table:
-            code = code << 1 | self.take(1)
-            length += 1
-            assert length < 16, "no such code"
-        return table[length, code]
+        width, found = table
+        symbol, length = found[self.peek(width)]
+        assert length, "no such code"
+        self.skip(length)
+        return symbol
 
     def tables(self) -> tuple[Codes, Codes]:
         literals, distances, count = self.take(5) + 257, self.take(5) + 1, self.take(4) + 4
