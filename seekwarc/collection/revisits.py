@@ -9,12 +9,15 @@ Source: WARC 1.1, clauses 6.7 and 7.
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from itertools import chain
 from typing import Final, Self, TypeVar
+from urllib.parse import unquote, urlsplit
 
 from seekwarc.collection.entry import CAPTURE_TYPES, UNCHANGED, Entry, describe
 from seekwarc.collection.record_index import RecordIndex
@@ -33,6 +36,8 @@ __all__ = [
     "IndexedCapture",
     "Profile",
     "agree",
+    "container_of",
+    "holders_of",
     "is_alone",
     "named",
     "originals",
@@ -149,6 +154,15 @@ class Capture(ABC):
 
     @property
     @abstractmethod
+    def container(self) -> Hashable | None:
+        """The container that a revisit names; None if it names none."""
+
+    @abstractmethod
+    def is_in(self, container: Hashable) -> bool:
+        """Return whether it is in a container that a revisit names."""
+
+    @property
+    @abstractmethod
     def digest(self) -> Hashable | None:
         """Equal for the same stated payload digest; None if it states none."""
 
@@ -213,7 +227,8 @@ def candidates(revisit: One, asked: Container[Hashable] = ()) -> Iterator[tuple[
 
     With the profile identical-payload-digest, these are the captures that state its digest: the one that it
     names by ID, the one of the URI and date that it names, then any others. After these come the named ones
-    whose digest is unknown. One that states another digest is left out.
+    whose digest is unknown. One that states another digest is left out. If it names a container, those in it
+    come first: by ID or date, and then of those with the same URI.
 
     With server-not-modified, whose digest is often that of an empty body, these are the captures that it
     names, then those of its URI that have the same ETag or Last-Modified; if it has none of these, those
@@ -225,9 +240,13 @@ def candidates(revisit: One, asked: Container[Hashable] = ()) -> Iterator[tuple[
     """
     profile = revisit.profile
     digest = revisit.digest if profile is Profile.IDENTICAL else None
+    container = revisit.container
     found: set[Hashable] = set()
     unknown: list[One] = []
-    for one in chain.from_iterable(find() for find in (revisit.by_id, revisit.by_date)):
+    named: Iterable[One] = chain.from_iterable(find() for find in (revisit.by_id, revisit.by_date))
+    if container is not None:
+        named = sorted(named, key=lambda one: not one.is_in(container))
+    for one in named:
         agrees = revisit.agrees(one) if digest is not None else True
         if agrees is not False and one.key not in found:
             found.add(one.key)
@@ -237,21 +256,22 @@ def candidates(revisit: One, asked: Container[Hashable] = ()) -> Iterator[tuple[
                 unknown.append(one)
     # Only if none of those has it: there may be a million revisits of the same logo.
     is_new = digest is not None and digest not in asked
-    alike = (_nearest(revisit, captures) for captures in revisit.by_digest()) if is_new else ()
+    alike = (_nearest(revisit, captures, container) for captures in revisit.by_digest()) if is_new else ()
     yield from ((one, Evidence.NOTHING) for captures in alike for one in captures if one.key not in found)
     yield from ((one, Evidence.DIGEST) for one in unknown)
     if profile is Profile.NOT_MODIFIED:
-        captures = _nearest(revisit, revisit.by_uri())
+        captures = _nearest(revisit, revisit.by_uri(), container)
         yield from ((one, Evidence.VALIDATOR) for one in captures if one.key not in found)
 
 
-def _nearest(revisit: One, captures: Iterable[One]) -> list[One]:
-    """Order captures: those of the same URI, then those that are not later, then later dates first."""
+def _nearest(revisit: One, captures: Iterable[One], container: Hashable | None) -> list[One]:
+    """Order captures: same URI first, then those in the container, not later ones, and later dates first."""
     own = revisit.instant
 
-    def order(one: One) -> tuple[bool, bool, int]:
+    def order(one: One) -> tuple[bool, bool, bool, int]:
         instant = one.instant or 0
-        return one.uri != revisit.uri, own is not None and instant > own, -instant
+        is_elsewhere = container is not None and not one.is_in(container)
+        return one.uri != revisit.uri, is_elsewhere, own is not None and instant > own, -instant
 
     return sorted(captures, key=order)
 
@@ -353,6 +373,26 @@ def agree(digest: Digest | None, other: Digest | None) -> bool | None:
     return digest.key == other.key
 
 
+def container_of(record: Record) -> str | None:
+    """Return the base name in WARC-Refers-To-Container, as in `file://a.wacz`: no file is opened by it."""
+    text = record.header.get("WARC-Refers-To-Container")
+    return _container_name(text.removeprefix("file://")) or None if text else None
+
+
+@lru_cache(64)
+def holders_of(filename: str) -> frozenset[str]:
+    """Return the names of the containers that a file is in: itself, and its WACZ."""
+    from seekwarc.storage.zip_members import SEPARATOR
+
+    parts = (unquote(urlsplit(it).path) if "://" in it else it for it in filename.split(SEPARATOR))
+    return frozenset(map(_container_name, parts))
+
+
+def _container_name(path: str) -> str:
+    # Converted files have another last suffix.
+    return os.path.basename(path).removesuffix(".gz").removesuffix(".zst")
+
+
 class IndexedCapture(Capture):
     """A capture that an index lists, or the record of a revisit that is to be resolved by one."""
 
@@ -402,6 +442,15 @@ class IndexedCapture(Capture):
     @override
     def profile(self) -> Profile:
         return Profile.of(self.stored.profile)
+
+    @property
+    @override
+    def container(self) -> Hashable | None:
+        return container_of(self.stored)
+
+    @override
+    def is_in(self, container: Hashable) -> bool:
+        return container in holders_of(self.entry.filename)
 
     @property
     @override

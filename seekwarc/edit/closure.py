@@ -24,11 +24,12 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from seekwarc.collection.entry import CAPTURE_TYPES
-from seekwarc.collection.revisits import Profile
+from seekwarc.collection.revisits import Profile, container_of, holders_of
 from seekwarc.edit.copy_inputs import Place
 from seekwarc.errors import FormatError
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest, usual_sha1
+from seekwarc.format.values import without_brackets
 from seekwarc.format.warc import RecordHeader
 from seekwarc.read.record import Record
 
@@ -61,6 +62,7 @@ class Names(NamedTuple):
     uri: int
     """Its own URI if it names only a date."""
     date: int
+    container: int = NO_HASH
 
 
 class Catalogue:
@@ -91,7 +93,9 @@ class Catalogue:
         self.links = {relation: (array("Q"), array("q")) for relation in LINKS}
         self.revisits = array("Q")
         """The numbers of all revisits, in order."""
-        self._names = array("q"), array("q"), array("q")
+        self._names = array("q"), array("q"), array("q"), array("q")
+        self._holders: list[set[int]] = []
+        """The names by which revisits may mean each file as a container."""
 
     def __len__(self) -> int:
         return len(self.kept)
@@ -121,6 +125,8 @@ class Catalogue:
                 self._names[0].append(self._hash(header.get("WARC-Refers-To")))
                 self._names[1].append(named or uri)
                 self._names[2].append(_instant(header.get("WARC-Refers-To-Date")))
+                named_file = container_of(record) if b"warc-refers-to-container" in names else None
+                self._names[3].append(self._hash(named_file))
             if b"warc-segment-number" in names:
                 number_of_kind |= SEGMENTED
         self.kinds.append(number_of_kind)
@@ -155,9 +161,10 @@ class Catalogue:
             self.links[relation][0].extend(array("Q", [first + number for number in numbers]))
             self.links[relation][1].extend(targets)
 
-    def end_file(self) -> None:
-        """Begin the next file."""
+    def end_file(self, name: str) -> None:
+        """Note the name of the current file, and begin the next."""
         self.starts.append(len(self))
+        self._holders.append({self._hash(it) for it in holders_of(name)})
 
     def kept_in(self, file: int) -> Iterator[int]:
         """Yield the numbers of the kept records of a file."""
@@ -233,13 +240,16 @@ class Catalogue:
     def names_of(self, revisit: int) -> Names:
         """Return what a revisit refers to."""
         row = bisect_left(self.revisits, revisit)
-        ids, uris, dates = self._names
-        return Names(ids[row], uris[row], dates[row])
+        return Names(*[column[row] for column in self._names])
 
     def profile_of(self, number: int) -> Profile | None:
         """Return the profile of a revisit, or None if a record is not one."""
         kind = self.kinds[number] & ~SEGMENTED
         return PROFILES[kind - NOT_REVISITS] if kind >= NOT_REVISITS else None
+
+    def is_in(self, number: int, container: int) -> bool:
+        """Return whether a record is in a container that a revisit names."""
+        return container in self._holders[self.file_of(number)]
 
     def file_of(self, number: int) -> int:
         """Return the number of a record's file."""
@@ -263,7 +273,7 @@ class Catalogue:
     def _hash(self, text: str | None) -> int:
         if text is None:
             return NO_HASH
-        return self._hash_of(text.strip("<> \t").encode("utf-8", "surrogateescape"))
+        return self._hash_of(without_brackets(text).encode("utf-8", "surrogateescape"))
 
     def _hash_of(self, data: bytes) -> int:
         number: int = _HASH.unpack(blake2b(self.key + data, digest_size=_HASH.size).digest())[0]

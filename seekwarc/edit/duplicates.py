@@ -101,7 +101,13 @@ AGAINST_RULES: Final = "its header breaks a rule of the standard"
 NO_ORIGINAL: Final = "the original is not in these files"
 OTHER_PROFILE: Final = "a revisit of another profile, or without a payload digest"
 
-OF_REVISITS: Final = ("WARC-Profile", "WARC-Refers-To", "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date")
+OF_REVISITS: Final = (
+    "WARC-Profile",
+    "WARC-Refers-To",
+    "WARC-Refers-To-Target-URI",
+    "WARC-Refers-To-Date",
+    "WARC-Refers-To-Container",
+)
 
 OF_BLOCKS: Final = ("WARC-Type", "WARC-Truncated", "WARC-Block-Digest", "Content-Length")
 

@@ -219,7 +219,7 @@ def _add_indexed(
                     infos += 1
         for offset, length in sorted(file.places.items()):
             catalogue.add_place(offset, length)
-        catalogue.end_file()
+        catalogue.end_file(part.name)
     return infos
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Final, Self
+from typing import Final, Self, cast
 
 from seekwarc.closing import Closing
 from seekwarc.collection.entry import describe
@@ -168,7 +168,7 @@ class Originals:
 
     def by_date(self, revisit: int) -> Sequence[int]:
         """Return the captures of the URI and date that a revisit names."""
-        _, uri, date = self.names_of(revisit)
+        _, uri, date, _ = self.names_of(revisit)
         return self._dates.get((uri, date), NOTHING)
 
     def by_uri(self, revisit: int) -> Sequence[int]:
@@ -289,6 +289,16 @@ class _Numbered(Capture):
     @override
     def profile(self) -> Profile:
         return self._all.catalogue.profile_of(self.key) or Profile.UNKNOWN
+
+    @property
+    @override
+    def container(self) -> int | None:
+        container = self._all.names_of(self.key).container
+        return container if container != NO_HASH else None
+
+    @override
+    def is_in(self, container: Hashable) -> bool:
+        return self._all.catalogue.is_in(self.key, cast("int", container))
 
     @property
     @override

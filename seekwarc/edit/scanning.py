@@ -52,7 +52,7 @@ def scan(
             limits=part.limits,
         ):
             catalogue.extend(notes)
-        catalogue.end_file()
+        catalogue.end_file(part.name)
     return catalogue
 
 

@@ -106,6 +106,7 @@ def revisit(
     refers_to: int | None = None,
     refers_uri: str | None = None,
     refers_date: str | None = None,
+    container: str | None = None,
     date: str = LATER,
     uri: str = URI,
     content_type: str | None = RESPONSE,
@@ -117,25 +118,27 @@ def revisit(
         ("WARC-Refers-To", f"<{record_id(refers_to)}>" if refers_to is not None else None),
         ("WARC-Refers-To-Target-URI", refers_uri),
         ("WARC-Refers-To-Date", refers_date),
+        ("WARC-Refers-To-Container", container),
     ]
     return put(number, "revisit", block, *fields, uri=uri, date=date, content_type=content_type)
 
 
-def files(*contents: Stored | Sequence[Stored]) -> list[RecordingSource]:
-    """Make a file of each record, or list of them, in one form after the other."""
+def files(*contents: Stored | Sequence[Stored], within: Sequence[str] = ()) -> list[RecordingSource]:
+    """Make a file of each record, or list of them, in one form after the other; `within` folders or WACZ."""
     made = []
     for number, (content, form) in enumerate(zip(contents, itertools.cycle(FORMS), strict=False)):
         file = Foreign()
         for header, block in [content] if isinstance(content, tuple) else content:
             file.record(block, header=header, cuts=20_000, table=len(block) > 20_000)
         data = {"warc": file.plain, "warc.gz": file.gzip, "warc.zst": lambda file=file: file}[form]().bytes()
-        made.append(RecordingSource(data, f"{number}.{form}"))
+        folder = within[number] if within else ""
+        made.append(RecordingSource(data, f"{folder}{number}.{form}"))
     return made
 
 
-def resolved(*contents: Stored | Sequence[Stored], number: int = 2) -> int:
+def resolved(*contents: Stored | Sequence[Stored], number: int = 2, within: Sequence[str] = ()) -> int:
     """Return the number of the record that a revisit resolves to, with its payload seen to be that one's."""
-    with Collection(files(*contents)) as collection:
+    with Collection(files(*contents, within=within)) as collection:
         record = collection.open_record(record_id(number))
         assert isinstance(record, ResolvedRevisit)
         assert record.id == record_id(number)
@@ -267,6 +270,54 @@ def test_the_record_that_is_named_by_its_id_goes_first() -> None:
     same = [original(n, date=date) for n, date in ((3, DATE), (1, DATE), (4, LATER))]
     assert resolved(same, revisit(refers_to=1, refers_uri=URI, refers_date=LATER)) == 1
     assert resolved(same, revisit(refers_uri=URI, refers_date=LATER)) == 4
+
+
+WITHIN = ["/data/april.wacz!/archive/", "https://example.org/m%C3%A4rz%201.wacz?sig=a/b!/archive/", "/data/"]
+
+
+@pytest.mark.parametrize(
+    ("container", "found"),
+    [
+        (None, 1),
+        ("file://april.wacz", 1),
+        ("file://märz 1.wacz", 3),
+        ("märz 1.wacz", 3),
+        ("https://other.example/crawls/märz 1.wacz", 3),
+        ("file://1.warc.gz", 3),
+        ("file://1.warc.zst", 3),
+        ("file://may.wacz", 1),
+        ("file://", 1),
+        ("file:///etc/passwd", 1),
+    ],
+)
+@pytest.mark.parametrize("digest", [sha1(BODY), None])
+@pytest.mark.parametrize("way", [{"refers_to": 1}, {"refers_uri": URI, "refers_date": DATE}])
+def test_the_container_says_which_of_equal_names_is_meant(container, found, digest, way) -> None:
+    other = original(3) if "refers_uri" in way else original(1, head=HEAD.replace(b"original", b"other"))
+    made = [original(), other, revisit(container=container, digest=digest, **way)]
+    with Collection(files(*made, within=WITHIN)) as collection:
+        at = collection.open_record(record_id(2)).original.source
+        assert at.startswith(WITHIN[found == 3])
+
+
+def test_in_the_container_a_date_counts_more_than_an_id_elsewhere() -> None:
+    again = revisit(refers_to=1, refers_uri=URI, refers_date=LATEST, container="file://märz 1.wacz")
+    assert resolved(original(), original(3, date=LATEST), again, within=WITHIN) == 3
+    assert resolved(original(), original(3), again, within=WITHIN) == 1
+
+
+def test_in_the_container_an_equal_digest_counts_more_than_the_date() -> None:
+    """But not more than the same URI."""
+    captures = [[original(3), original(4, uri="http://other/")], original(1, date="2026-01-20")]
+    for container, found in ((None, 1), ("file://april.wacz", 3)):
+        assert resolved(*captures, revisit(container=container), within=WITHIN) == found
+    elsewhere = [original(4, uri="http://other/"), original(1)]
+    assert resolved(*elsewhere, revisit(container="file://april.wacz"), within=WITHIN) == 1
+
+
+def test_another_digest_is_not_taken_from_the_container() -> None:
+    again = revisit(refers_uri=URI, refers_date=DATE, container="file://april.wacz")
+    assert resolved(original(3, body=b"other"), original(), again, within=WITHIN) == 1
 
 
 @pytest.mark.parametrize(

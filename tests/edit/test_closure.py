@@ -27,7 +27,7 @@ def closed(write: Callable[[seekwarc.Writer], object], *kept: int) -> tuple[list
             noted = Catalogue(key=catalogue.key)
             noted.add(record, kept=number in kept)
             catalogue.extend(pickle.loads(pickle.dumps(noted)))
-    catalogue.end_file()
+    catalogue.end_file("a.warc.zst")
     with seekwarc.open(stored.getvalue()) as archive:
         records = [*archive]
         added, dangling = catalogue.close(Originals(catalogue, records.__getitem__))
