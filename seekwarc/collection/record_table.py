@@ -67,7 +67,7 @@ SHARED: Final = "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"
 PRIVATE: Final = f"PRAGMA journal_mode=MEMORY; PRAGMA cache_size=-{CACHE_SIZE};"
 AGE: Final = "rtrim(date, 'Z')"
 """Sorts dates in order: a fraction of a second is more than none."""
-OF_PRIVATE: Final = ("uri, date, type", "status, uri", "status, refers_to")
+OF_PRIVATE: Final = ("uri, date", "status, uri", "mime, status", "status, refers_to")
 """Indexes of a private table alone."""
 IS_CAPTURE: Final = f"uri IS NOT NULL AND date IS NOT NULL AND type IN {CAPTURE_TYPES}"
 

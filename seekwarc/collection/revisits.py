@@ -24,6 +24,7 @@ from seekwarc.collection.record_index import RecordIndex
 from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit, join_segments
 from seekwarc.compiling import override
 from seekwarc.errors import FormatError, NotFoundError, UnsupportedError
+from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.format.http import HttpHead
 from seekwarc.format.profiles import is_identical_payload, is_server_not_modified
@@ -468,7 +469,10 @@ class IndexedCapture(Capture):
         date, uri = self.stored.refers_to_date, self.stored.refers_to_target_uri or self.entry.uri
         if date is None or uri is None:
             return ()
-        return self._captures(entry for entry in self._index.by_uri(uri) if entry.date == date)
+        return self._captures(self._of_date(uri, date))
+
+    def _of_date(self, uri: str, date: WarcDate) -> Iterable[Entry]:
+        return (entry for entry in self._index.by_uri(uri) if entry.date == date)
 
     @override
     def by_digest(self) -> Iterator[Iterable[Self]]:

@@ -9,8 +9,8 @@ These stay, since a revisit of them, or they as revisits, could not be resolved,
 - records that are truncated, segmented, share a gzip member, or lack an ID, a URI or a date;
 - records whose ID another record has, too, and those whose digests are wrong;
 - those whose chunked body is followed by trailer fields, which no revisit keeps;
-- those to which, or to whose URI, a revisit refers that has no HTTP head, or is a server-not-modified one: it
-  takes the head of its original;
+- those to which a revisit refers that has no HTTP head or is a server-not-modified one, and those whose URI
+  it has or names: it takes the head of its original;
 - records without an HTTP head, unless type and Content-Type are those of the original.
 
 Source: WARC 1.1, clause 6.7.
@@ -21,7 +21,7 @@ from __future__ import annotations
 import hashlib
 from abc import abstractmethod
 from collections import Counter, OrderedDict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
@@ -30,12 +30,11 @@ from typing import Final, NamedTuple, SupportsIndex, TypeAlias, cast
 from seekwarc.closing import Closing, Recent
 from seekwarc.collection.entry import Entry, describe
 from seekwarc.collection.record_table import RecordTable
-from seekwarc.collection.revisits import MAX_REVISITS, resolve
-from seekwarc.collection.segments import ResolvedRevisit
+from seekwarc.collection.revisits import originals
 from seekwarc.compiling import override
 from seekwarc.edit.copy_source import LooseRecord
 from seekwarc.edit.listing import Described, Listing
-from seekwarc.errors import FormatError, NotFoundError, UnsupportedError
+from seekwarc.errors import FormatError, NotFoundError
 from seekwarc.format.digest import Digest, WrittenAlgorithm, labelled
 from seekwarc.format.profiles import is_identical_payload, is_server_not_modified
 from seekwarc.format.seektable import TableChoice, TableTrust
@@ -47,6 +46,7 @@ from seekwarc.read.extent import Extent
 from seekwarc.read.options import ReadOptions
 from seekwarc.read.reader import Reader, WholeReader
 from seekwarc.read.record import Record
+from seekwarc.tools.listed_captures import TYPES, ListedCapture, dated
 from seekwarc.write.block_reader import ReadableStream, as_stream
 from seekwarc.write.dedup import Original, revisit_of
 from seekwarc.write.header import HeaderDraft, bracketed
@@ -77,16 +77,11 @@ MAX_COMPARED: Final = 4
 """Oldest records of a digest with which others are compared. More than one are only different if one lies."""
 STEP: Final = 1 << 20
 NEEDS_HEAD: Final = 304
-"""Marks, as its status, a revisit that takes the HTTP head of its original."""
-TYPES: Final = ("response", "resource")
-"""Types of the records that become revisits."""
-
+"""Marks, as its status, a revisit that takes the HTTP head of its original; its `mime` is the URI named."""
 ELIGIBLE: Final = 2
 """Status that marks records that may become revisits, or the originals of some."""
 MAX_DISPUTED: Final = 16
 """Records of a digest and type that are compared to see whether one lies."""
-MAX_LISTED: Final = 1000
-"""Maximum originals of a revisit that are looked at, of each type."""
 
 REVISIT: Final = "revisits of older records now"
 REPOINTED: Final = "revisits that refer to another record now"
@@ -99,6 +94,7 @@ TRAILER: Final = "trailer fields follow its chunked body, which a revisit would 
 HEAD_IS_NEEDED: Final = "a revisit without an HTTP head, or server-not-modified, refers to it or its URI"
 AGAINST_RULES: Final = "its header breaks a rule of the standard"
 NO_ORIGINAL: Final = "the original is not in these files"
+SHARES_MEMBER: Final = "it shares its gzip member with other records"
 OTHER_PROFILE: Final = "a revisit of another profile, or without a payload digest"
 
 OF_REVISITS: Final = (
@@ -232,6 +228,8 @@ class Changes(Closing):
         return known
 
     def _record(self, entry: Entry) -> Record:
+        if entry.skip:
+            raise FormatError(SHARES_MEMBER, source=entry.filename, offset=entry.offset)
         return self._files.record(entry.filename, entry.offset, entry.length, table=entry.table)
 
 
@@ -264,18 +262,16 @@ class Duplicates(Changes):
         revisit.add("Content-Type", record.header.get("Content-Type") if http is not None else None)
         return _changed(REVISIT, record, revisit, record.block.pread(0, http.size if http is not None else 0))
 
-    def _repointed(self, revisit: Entry) -> Change | None:
-        """Change a revisit of a record that becomes a revisit: few tools follow chains."""
-        found = self._table.some(2, id=revisit.refers_to) if revisit.refers_to else ()
-        if not found and revisit.uri and revisit.date is not None:
-            uri, date = revisit.uri, revisit.date.text
-            found = [it for kind in TYPES for it in self._table.some(2, uri=uri, date=date, type=kind)]
-        if len(found) != 1 or revisit.status == NEEDS_HEAD or found[0].type == "revisit":
+    def _repointed(self, entry: Entry) -> Change | None:
+        """Change a revisit that names its original, if that becomes a revisit: few tools follow chains."""
+        if entry.status == NEEDS_HEAD or entry.skip:
             return None
-        original = self._original(found[0])
-        if not isinstance(original, Entry):
-            return None
-        return repointed(self._record(revisit), _named(original))
+        revisit = ListedCapture.of(self._record(entry), self._table, self._record)
+        named = {it.key: self._original(it.entry) for it in (*revisit.by_id(), *revisit.by_date())}
+        # Most name none that changes, and need not be followed.
+        found = originals(revisit) if any(isinstance(it, Entry) for it in named.values()) else ()
+        original = named.get(found[0].key) if found else None
+        return repointed(revisit.stored, _named(original)) if isinstance(original, Entry) else None
 
     def _original(self, entry: Entry) -> Entry | str | None:
         """Return the older record that has a record's payload, None if no other states it, or a reason."""
@@ -306,12 +302,16 @@ class Duplicates(Changes):
         return reason
 
     def _reason_to_stay(self, entry: Entry) -> str | None:
+        """Return why a record must not become a revisit, by what others name.
+
+        Revisits that need its head are not followed: a feed may have 500,000 of them, each with as many
+        candidates. So any record stays that such a one names, or whose URI it names or has.
+        """
         if self._shares_id(entry):
             return SHARED_ID
-        some, status = self._table.some, NEEDS_HEAD
-        if some(1, status=status, uri=entry.uri) or some(1, status=status, refers_to=entry.id):
-            return HEAD_IS_NEEDED
-        return None
+        names = {"refers_to": entry.id, "uri": entry.uri, "mime": entry.uri}
+        needs_head = (self._table.some(1, status=NEEDS_HEAD, **{it: names[it]}) for it in names)
+        return HEAD_IS_NEEDED if any(needs_head) else None
 
     def _may_mislead(self, digest: Digest, record: Record, original: Entry) -> bool:
         """Tell whether a reader might find other bytes for a revisit of an original."""
@@ -326,13 +326,11 @@ class Duplicates(Changes):
 
 def _described(min_size: int, record: Record) -> Entry:
     """Return the entry of a record, with its payload digest if it can become a revisit."""
-    entry = describe(record)
+    entry = dated(describe(record))
     if entry.type == "revisit":
-        # What it refers to, by which that record is found.
-        uri = record.refers_to_target_uri or entry.uri
-        needs = not record.content_length or is_server_not_modified(record.profile)
-        status = NEEDS_HEAD if needs else None
-        return replace(entry, uri=uri, date=record.refers_to_date, status=status)
+        if record.content_length and not is_server_not_modified(record.profile):
+            return entry
+        return replace(entry, status=NEEDS_HEAD, mime=record.refers_to_target_uri)
     digest, status = entry.payload_digest, ELIGIBLE
     if (
         entry.type not in TYPES
@@ -354,38 +352,31 @@ class Originals(Changes):
     @property
     @override
     def listing(self) -> Listing[Entry]:
-        return Described(describe)
+        return Described(_dated)
 
     def _change_of(self, entry: Entry) -> Change | str | None:
         if entry.type != "revisit":
             return None
-        revisit = self._record(entry)
-        if not can_be_full(revisit):
+        if entry.skip:
+            return SHARES_MEMBER
+        revisit = ListedCapture.of(self._record(entry), self._table, self._record)
+        if not can_be_full(revisit.stored):
             return OTHER_PROFILE
         try:
-            found = resolve(revisit, _OriginalsFirst(self._table), self._record)
-        except (NotFoundError, UnsupportedError):
+            revisit.check()
+            found = originals(revisit)
+        except NotFoundError:
+            found = ()
+        if not found or entry.payload_digest is None:
             return NO_ORIGINAL
-        if not isinstance(found, ResolvedRevisit) or entry.payload_digest is None:
-            return NO_ORIGINAL
-        made = full(revisit, found.original)
-        if isinstance(made, Change) and self._is_disputed(entry.payload_digest, found.original):
+        made = full(revisit.stored, found[-1].logical)
+        if isinstance(made, Change) and self._is_disputed(entry.payload_digest, found[-1].logical):
             return OTHER_BYTES
         return made
 
 
-class _OriginalsFirst:
-    """A table in which the million revisits of a logo are not looked up with it."""
-
-    def __init__(self, table: RecordTable) -> None:
-        self._table = table
-        self.by_id, self.by_uri, self.segments_of = table.by_id, table.by_uri, table.segments_of
-        self.concurrent_to, self.referring_to = table.concurrent_to, table.referring_to
-
-    def by_payload(self, digest: Digest) -> Sequence[Entry]:
-        """See `RecordIndex.by_payload`; revisits only if nothing else has the digest, and a few of them."""
-        found = [it for kind in TYPES for it in self._table.oldest(MAX_LISTED, digest, type=kind)]
-        return found or self._table.oldest(MAX_REVISITS, digest, type="revisit")
+def _dated(record: Record) -> Entry:
+    return dated(describe(record))
 
 
 def can_be_full(revisit: Record) -> bool:

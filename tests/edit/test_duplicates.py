@@ -10,7 +10,7 @@ import seekwarc
 from seekwarc import tools
 from seekwarc.format.profiles import SERVER_NOT_MODIFIED
 from tests.support.days import FILM, PAGE, URI, archive, date, day_of, payloads, types
-from tests.support.foreign import Foreign
+from tests.support.foreign import Foreign, gzip_member
 from tests.support.writing import noise, response
 
 # What stays.
@@ -123,3 +123,131 @@ def test_revisits_of_what_becomes_a_revisit_refer_to_its_original(tmp_path, name
     assert payloads(tmp_path / "new.warc.zst") == payloads(*both)
     assert tools.verify(tmp_path / "new.warc.zst").is_sound
     assert tools.dedupe(tmp_path / "new.warc.zst", dry_run=True).revisits == 0
+
+
+RAW = hashlib.sha1(PAGE).digest()
+DIGEST = str(seekwarc.Digest.of("sha1", RAW))
+
+
+def put(name: str, kind: str, uri: str, day: str, block: bytes, *fields: str) -> tuple[bytes, bytes]:
+    lines = [
+        "WARC/1.1",
+        f"WARC-Type: {kind}",
+        f"WARC-Record-ID: <{name}>",
+        f"WARC-Target-URI: {uri}",
+        f"WARC-Date: {day}",
+        "Content-Type: application/http; msgtype=response",
+        *fields,
+        f"Content-Length: {len(block)}",
+    ]
+    return "\r\n".join([*lines, "", ""]).encode(), block
+
+
+def again(name: str, *fields: str) -> tuple[bytes, bytes]:
+    profile = "WARC-Profile: http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+    head = f"HTTP/1.1 200 OK\r\nX-Name: {name}\r\n\r\n".encode()
+    return put(name, "revisit", f"{URI}again", date(9), head, profile, "WARC-Truncated: length", *fields)
+
+
+def stored(path, *records: tuple[bytes, bytes]):
+    made = Foreign()
+    for header, block in records:
+        made.record(block, header=header)
+    path.write_bytes(made.bytes())
+    return path
+
+
+DAYS = [
+    ("2026-11-02T06:00:00Z", "2026-11-02T06:00:00.000Z"),
+    ("2026-11-02T06:00:00.000Z", "2026-11-02T06:00:00+00:00"),
+    ("2026-11-02T06:00:00.500Z", "2026-11-02T06:00:00.5Z"),
+    ("2026-11-02", "2026-11-02T00:00Z"),
+]
+SHA256 = str(seekwarc.Digest.of("sha256", hashlib.sha256(PAGE).digest()))
+
+
+@pytest.mark.parametrize(("day", "given"), DAYS)
+@pytest.mark.parametrize("digest", [DIGEST, DIGEST.lower(), f"SHA1:{RAW.hex()}", SHA256])
+@pytest.mark.parametrize("named", ["WARC-Refers-To: urn:x:2", "WARC-Refers-To: <urn:x:2>", None])
+def test_names_and_digests_may_be_spelt_in_any_way(tmp_path, day, given, digest, named) -> None:
+    page, stated = response(PAGE, "text/html"), f"WARC-Payload-Digest: {DIGEST}"
+    fields = [
+        named or f"WARC-Refers-To-Target-URI: {URI}2",
+        f"WARC-Refers-To-Date: {given}",
+        f"WARC-Payload-Digest: {digest}",
+    ]
+    path = stored(
+        tmp_path / "a.warc.zst",
+        put("urn:x:1", "response", f"{URI}1", "2026-11-01T06:00:00+00:00", page, stated),
+        put("urn:x:2", "response", f"{URI}2", day, page, stated),
+        again("urn:x:3", *fields),
+    )
+    done = tools.dedupe(path, tmp_path / "new.warc.zst")
+    assert (done.revisits, done.repointed) == (1, 1)
+    with seekwarc.Collection([tmp_path / "new.warc.zst"]) as crawl:
+        assert crawl.open_record("urn:x:3").refers_to_id == "urn:x:1"
+    assert payloads(tmp_path / "new.warc.zst") == payloads(path)
+    tools.dedupe(tmp_path / "new.warc.zst", tmp_path / "full.warc.zst", undo=True)
+    assert payloads(tmp_path / "full.warc.zst") == payloads(path)
+
+
+def test_a_revisit_that_names_two_records_stays_with_the_one_a_reader_finds(tmp_path) -> None:
+    page, other = response(PAGE, "text/html"), response(noise(3000, 5), "text/html")
+    fields = [
+        "WARC-Refers-To: <urn:x:2>",
+        f"WARC-Refers-To-Target-URI: {URI}3",
+        f"WARC-Refers-To-Date: {date(3)}",
+    ]
+    # These cannot be compared with a payload.
+    unknown = [f"WARC-Payload-Digest: unknown:{number}" for number in range(2)]
+    one = [put(f"urn:x:{day}", "response", f"{URI}{day}", date(day), page) for day in (1, 2)]
+    by_container = again("urn:x:5", *fields, unknown[1], "WARC-Refers-To-Container: file://b.warc.zst")
+    (tmp_path / "old").mkdir()
+    paths = [
+        stored(tmp_path / "old/a.warc.zst", *one, again("urn:x:4", *fields, unknown[0]), by_container),
+        stored(tmp_path / "old/b.warc.zst", put("urn:x:3", "response", f"{URI}3", date(3), other)),
+    ]
+    before = payloads(*paths)
+    assert [payload == PAGE for *_, payload in before] == [True] * 3 + [False] * 2
+    for folder, undo, counts in (("new", False, (1, 1, 0)), ("full", True, (0, 0, 1))):
+        (tmp_path / folder).mkdir()
+        targets = [tmp_path / folder / path.name for path in paths]
+        done = tools.dedupe(paths, targets, undo=undo)
+        assert (done.revisits, done.repointed, done.restored) == counts
+        assert payloads(*targets) == before
+        paths = targets
+
+
+def test_the_container_of_another_original_is_removed(tmp_path) -> None:
+    page = response(PAGE, "text/html")
+    container = "WARC-Refers-To-Container: file://a.warc.zst"
+    path = stored(
+        tmp_path / "a.warc.zst",
+        *[put(f"urn:x:{day}", "response", f"{URI}{day}", date(day), page) for day in (1, 2)],
+        again("urn:x:3", "WARC-Refers-To: <urn:x:2>", f"WARC-Payload-Digest: {DIGEST}", container),
+    )
+    new, full = tmp_path / "new.warc.zst", tmp_path / "full.warc.zst"
+    assert tools.dedupe(path, new).repointed == 1
+    assert tools.dedupe(path, full, undo=True).restored == 1
+    for made in (new, full):
+        with seekwarc.open(made) as archive:
+            assert [it.header.get("WARC-Refers-To-Container") for it in archive] == [None] * 3
+
+
+@pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
+def test_revisits_in_one_gzip_member_stay_what_they_are(tmp_path) -> None:
+    page = response(PAGE, "text/html")
+    stated = f"WARC-Payload-Digest: {DIGEST}"
+    records = [
+        put("urn:x:1", "response", f"{URI}1", date(1), page, stated),
+        put("urn:x:2", "response", f"{URI}2", date(2), page, stated),
+        *[again(f"urn:x:{number}", "WARC-Refers-To: <urn:x:2>", stated) for number in (3, 4)],
+    ]
+    contents = [header + block + b"\r\n\r\n" for header, block in records]
+    members = [*contents[:2], b"".join(contents[2:])]
+    (tmp_path / "a.warc.gz").write_bytes(b"".join(map(gzip_member, members)))
+    for undo in (False, True):
+        done = tools.dedupe(tmp_path / "a.warc.gz", tmp_path / f"{undo}.warc.zst", undo=undo)
+        assert (done.repointed, done.restored) == ((0, 1) if undo else (1, 0))
+        with seekwarc.open(tmp_path / f"{undo}.warc.zst") as archive:
+            assert [it.id for it in archive] == [f"urn:x:{number}" for number in range(1, 5)]

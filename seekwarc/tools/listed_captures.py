@@ -1,0 +1,71 @@
+"""What the revisits in a table of records refer to, where a URI or a digest may have a million captures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final, Self, cast
+
+from seekwarc.collection.entry import Entry, describe
+from seekwarc.collection.record_table import RecordTable
+from seekwarc.collection.revisits import MAX_REVISITS, IndexedCapture, Open
+from seekwarc.compiling import override
+from seekwarc.format.dates import WarcDate
+from seekwarc.format.digest import Digest
+from seekwarc.read.record import Record
+
+__all__ = ["TYPES", "ListedCapture", "dated"]
+
+TYPES: Final = ("response", "resource")
+"""Types of the records that become revisits."""
+MAX_LISTED: Final = 1000
+"""Maximum originals of a revisit that are looked at, of each type."""
+EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - so that no zone is written
+
+
+def dated(entry: Entry) -> Entry:
+    """Return an entry with its date as `ListedCapture` finds it: in one spelling for each instant."""
+    date = entry.date
+    if date is None or (text := _spelt(date)) == date.text:
+        return entry
+    return replace(entry, date=WarcDate.parse(text))
+
+
+def _spelt(date: WarcDate) -> str:
+    second, fraction = divmod(date.nanoseconds, 10**9)
+    try:
+        text = (EPOCH + timedelta(seconds=second)).isoformat()
+    except OverflowError:
+        # Its zone moves it out of the years 1 to 9999.
+        return date.text
+    return f"{text}{f'.{fraction:09}'.rstrip('0') if fraction else ''}Z"
+
+
+class ListedCapture(IndexedCapture):
+    """A capture of a table whose entries are `dated`."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, record: Record, table: RecordTable, open_entry: Open) -> Self:
+        """Return a revisit that is to be resolved by a table."""
+        return cls(_OriginalsFirst(table), open_entry, describe(record), record)
+
+    @override
+    def _of_date(self, uri: str, date: WarcDate) -> Iterable[Entry]:
+        return cast("_OriginalsFirst", self._index).table.some(MAX_LISTED, uri=uri, date=_spelt(date))
+
+
+class _OriginalsFirst:
+    """A table in which the million revisits of a logo are not looked up with it."""
+
+    def __init__(self, table: RecordTable) -> None:
+        self.table = table
+        self.by_id, self.by_uri, self.segments_of = table.by_id, table.by_uri, table.segments_of
+        self.concurrent_to, self.referring_to = table.concurrent_to, table.referring_to
+
+    def by_payload(self, digest: Digest) -> Sequence[Entry]:
+        """See `RecordIndex.by_payload`; revisits only if nothing else has the digest, and a few of them."""
+        found = [it for kind in TYPES for it in self.table.oldest(MAX_LISTED, digest, type=kind)]
+        return found or self.table.oldest(MAX_REVISITS, digest, type="revisit")
