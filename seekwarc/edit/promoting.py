@@ -68,13 +68,14 @@ class Promotions(Closing):
 
     def _refused(self, changed: Iterable[int], *, plan: bool) -> list[int]:
         """Return the kept revisits that have another payload, or none, after these records are changed."""
-        touched = self._removed.touched(changed)
         after = Originals(self._removed, self._stored, self._removed.kept, dict(self._plan))
+        # What is a full record needs no original; that it has none must not be noted.
+        touched = [number for number in self._removed.touched(changed) if not after.is_full(number)]
         found = dict(after(touched))
         others: dict[int, int] = {}
         refused = []
         for revisit, path in self._before(touched):
-            if path is None or after.is_full(revisit):
+            if path is None:
                 continue
             left = found[revisit]
             has_payload = left is not None and self._is_same(path[-1], left[-1], after)

@@ -9,6 +9,7 @@ import pytest
 
 import seekwarc
 from seekwarc import tools
+from seekwarc.format.profiles import SERVER_NOT_MODIFIED
 from tests.support.joined import decompressed
 from tests.support.writing import noise
 
@@ -54,6 +55,25 @@ def test_the_first_revisit_gets_the_payload_and_the_others_refer_to_it(tmp_path,
         assert found[0].block.read().startswith(b"HTTP/1.1 200 OK\r\nX-Number: 1\r\n\r\n")
     assert URIS[0].encode() not in decompressed(target.read_bytes())
     assert tools.verify(target).is_sound
+
+
+def test_a_promoted_revisit_may_be_the_original_of_another_payload(tmp_path, target) -> None:
+    """It is the nearest capture before one that was not modified, which had the payload of a removed one."""
+    other, uri = noise(2000, seed=2), URIS[1]
+    with seekwarc.open(tmp_path / "a.warc.zst", "w") as out:
+        out.write_response(uri, other, status=200, date="2026-01-01", record_id="urn:x:kept")
+        out.write_response(uri, other, status=200, date="2026-01-03", record_id="urn:x:removed")
+        page = out.write_response(URIS[0], PAGE, status=200, date="2026-01-01")
+        digest = page.header.get("WARC-Payload-Digest")
+        head = b"HTTP/1.1 200 OK\r\n\r\n"
+        out.write_revisit(uri, head, date="2026-01-02", refers_to=page, payload_digest=digest)
+        # One without an original, which is nearer.
+        out.write_revisit(uri, head, date="2026-01-03T12:00:00Z", payload_digest=f"sha1:{'A' * 32}")
+        unchanged = b"HTTP/1.1 304 Not Modified\r\n\r\n"
+        out.write_revisit(uri, unchanged, date="2026-01-04", profile=SERVER_NOT_MODIFIED)
+    with pytest.raises(ValueError, match="the payload of the revisit at offset"):
+        tools.redact(tmp_path / "a.warc.zst", target, ids=["urn:x:removed", page.id], promote=True)
+    assert not target.exists()
 
 
 def test_another_identical_capture_becomes_the_original(tmp_path) -> None:
