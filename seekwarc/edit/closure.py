@@ -39,6 +39,7 @@ RELATIONS: Final = ("warcinfo", "concurrent", "segment", "original")
 """What a record can be to another that is kept."""
 LINKS: Final = {"concurrent": "WARC-Concurrent-To", "segment": "WARC-Segment-Origin-ID"}
 """The fields that relate records to each other in both directions."""
+LOWER: Final = {relation: field.lower().encode() for relation, field in LINKS.items()}
 NO_HASH: Final = 0
 NO_DATE: Final = -(1 << 63)
 KEY_SIZE: Final = 16
@@ -134,9 +135,9 @@ class Catalogue:
         self.dates.append(date)
         self.digests.append(digest)
         self._infos.append(self._hash(header.get("WARC-Warcinfo-ID")) if b"warc-warcinfo-id" in names else 0)
-        for relation, field in LINKS.items():
-            if field.lower().encode() in names:
-                for target in header.get_all(field):
+        for relation, name in LOWER.items():
+            if name in names:
+                for target in header.get_all(LINKS[relation]):
                     self.links[relation][0].append(number)
                     self.links[relation][1].append(self._hash(target))
 

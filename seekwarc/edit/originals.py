@@ -161,15 +161,19 @@ class Originals:
             return known.names_of(revisit)
         return Names(known.ids[other], known.uris[other], known.dates[other])
 
-    def by_id(self, revisit: int) -> Sequence[int]:
-        """Return the captures with the ID that a revisit names."""
-        self._refuse_unknown(revisit)
-        return self._ids.get(self.names_of(revisit).id, NOTHING)
+    def names(self, revisit: int) -> Names:
+        """Return what a revisit refers to, if that was looked up."""
+        if revisit not in self._looked_up:
+            raise _NotLookedUpError(revisit)
+        return self.names_of(revisit)
 
-    def by_date(self, revisit: int) -> Sequence[int]:
+    def by_id(self, names: Names) -> Sequence[int]:
+        """Return the captures with the ID that a revisit names."""
+        return self._ids.get(names.id, NOTHING)
+
+    def by_date(self, names: Names) -> Sequence[int]:
         """Return the captures of the URI and date that a revisit names."""
-        _, uri, date, _ = self.names_of(revisit)
-        return self._dates.get((uri, date), NOTHING)
+        return self._dates.get((names.uri, names.date), NOTHING)
 
     def by_uri(self, revisit: int) -> Sequence[int]:
         """Return the captures of a revisit's URI that may have their payload."""
@@ -197,10 +201,6 @@ class Originals:
 
     def _is_there(self, number: int) -> bool:
         return self._removed is None or not self._removed[number]
-
-    def _refuse_unknown(self, revisit: int) -> None:
-        if revisit not in self._looked_up:
-            raise _NotLookedUpError(revisit)
 
     def _look_up(self, revisits: Iterable[int]) -> None:
         """Find all that some revisits name, in a pass over each column."""
@@ -261,10 +261,11 @@ class _NotLookedUpError(Exception):
 class _Numbered(Capture):
     """A capture by its number."""
 
-    __slots__ = ("_all", "instant", "key", "uri")
+    __slots__ = ("_all", "_names", "instant", "key", "uri")
 
     def __init__(self, known: Originals, number: int) -> None:
         self._all = known
+        self._names: Names | None = None
         self.key: int = number
         self.uri = known.catalogue.uris[number]
         date = known.catalogue.dates[number]
@@ -291,9 +292,16 @@ class _Numbered(Capture):
         return self._all.catalogue.profile_of(self.key) or Profile.UNKNOWN
 
     @property
+    def names(self) -> Names:
+        """What it refers to, if it is a revisit."""
+        if self._names is None:
+            self._names = self._all.names(self.key)
+        return self._names
+
+    @property
     @override
     def container(self) -> int | None:
-        container = self._all.names_of(self.key).container
+        container = self.names.container
         return container if container != NO_HASH else None
 
     @override
@@ -308,11 +316,11 @@ class _Numbered(Capture):
 
     @override
     def by_id(self) -> Iterable[Self]:
-        return self._captures(self._all.by_id(self.key))
+        return self._captures(self._all.by_id(self.names))
 
     @override
     def by_date(self) -> Iterable[Self]:
-        return self._captures(self._all.by_date(self.key))
+        return self._captures(self._all.by_date(self.names))
 
     @override
     def by_digest(self) -> Iterator[Iterable[Self]]:

@@ -5,7 +5,6 @@ Source: WARC 1.1, clause 5.4; W3C note "Date and Time Formats" (W3CDTF).
 
 from __future__ import annotations
 
-import contextlib
 import re
 import time as clock
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ __all__ = ["DIGITS", "LATEST", "Precision", "WarcDate", "date_of_digits", "forma
 
 Precision = Literal["year", "month", "day", "minute", "second", "fraction"]
 
+DAY: Final = 86_400
 DIGITS: Final = 14
 """YYYYMMDDhhmmss, as dates are in an index."""
 LATEST: Final = "9999"
@@ -66,10 +66,8 @@ class WarcDate:
         Raises:
             FormatError: The text is not such a date.
         """
-        if _USUAL.fullmatch(text):
-            # Nearly all dates of archives are like this, and each record has one.
-            with contextlib.suppress(ValueError):
-                return cls((datetime.fromisoformat(text) - _EPOCH) // _SECOND * 10**9, "second", text)
+        if (usual := _usual_seconds(text)) is not None:
+            return cls(usual * 10**9, "second", text)
         match = _DATE.fullmatch(text)
         if match is None:
             raise FormatError(f"{text[:40]!r} is not a date such as 2026-11-21T09:30:00Z")
@@ -103,6 +101,17 @@ class WarcDate:
             OverflowError: Its zone moves it out of the years 1 to 9999.
         """
         return _EPOCH + timedelta(microseconds=self.nanoseconds // 1000)
+
+
+def _usual_seconds(text: str) -> int | None:
+    """Return the seconds from 1970 of a date that is written as nearly all in archives; None for others."""
+    if not _USUAL.fullmatch(text):
+        return None
+    try:
+        since = datetime.fromisoformat(text) - _EPOCH
+    except ValueError:
+        return None
+    return since.days * DAY + since.seconds
 
 
 def format_date(date: datetime | WarcDate | str | None) -> str:
