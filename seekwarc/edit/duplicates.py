@@ -33,6 +33,7 @@ from seekwarc.collection.record_table import RecordTable
 from seekwarc.collection.revisits import originals
 from seekwarc.compiling import override
 from seekwarc.edit.copy_source import LooseRecord
+from seekwarc.edit.listed_captures import TYPES, ListedCapture, dated
 from seekwarc.edit.listing import Described, Listing
 from seekwarc.errors import FormatError, NotFoundError
 from seekwarc.format.digest import Digest, WrittenAlgorithm, labelled
@@ -46,7 +47,6 @@ from seekwarc.read.extent import Extent
 from seekwarc.read.options import ReadOptions
 from seekwarc.read.reader import Reader, WholeReader
 from seekwarc.read.record import Record
-from seekwarc.tools.listed_captures import TYPES, ListedCapture, dated
 from seekwarc.write.block_reader import ReadableStream, as_stream
 from seekwarc.write.dedup import Original, revisit_of
 from seekwarc.write.header import HeaderDraft, bracketed

@@ -12,7 +12,7 @@ from seekwarc import Entry, WarcDate
 from seekwarc.collection.entry import describe
 from seekwarc.collection.record_table import RecordTable
 from seekwarc.collection.revisits import originals
-from seekwarc.tools.listed_captures import ListedCapture, dated
+from seekwarc.edit.listed_captures import ListedCapture, dated
 from tests.support.days import URI, archive, date
 
 EQUAL = [
