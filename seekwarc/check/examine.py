@@ -3,8 +3,8 @@
 The file is decompressed as a stream, from the beginning or from the last damage on, and each record is passed
 to the caller, who reads as much of it as wanted; the rest is read here. When something is wrong, the stream
 is given up, `RecordSearch` finds the next place where a record begins, and a new stream starts there. The
-range between is damage. It is always reported with its end, so the caller can account for every byte. Of a
-remote file in which no record is found for long, the rest is reported with a `LimitError`, and not read.
+range between is damage. It is always reported with its end, so the caller can account for every byte. If no
+record is found in much of a remote file, the rest is not read, and is reported with a `LimitError`.
 
 Worst case: a header may claim a Content-Length that reaches beyond the end of the file, and many headers may.
 Reading each one's block to the end would take quadratic time. So the first pass that reaches the end

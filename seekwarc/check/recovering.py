@@ -31,6 +31,7 @@ from seekwarc.frames.encoder import MAX_FRAME_SIZE
 from seekwarc.frames.pieces import Compression, Piece, pieces_from
 from seekwarc.frames.scan import Window
 from seekwarc.jobs.parts import cut, each_part
+from seekwarc.jobs.problems import ProblemSeverity
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.make.arc import warc_header, warc_record
 from seekwarc.make.sinks import CopyPart, PartFile, PartSink, PartsWriter

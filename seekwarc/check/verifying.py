@@ -10,18 +10,18 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from enum import StrEnum
 from queue import SimpleQueue
 from typing import BinaryIO, Final, NamedTuple, Protocol, Unpack
 
 from seekwarc.check.examine import Damage, Intact, Tally, examine
-from seekwarc.errors import FormatError, LimitError, SourceError, TruncatedError
+from seekwarc.errors import FormatError, SourceError, TruncatedError
 from seekwarc.format.rules import check_header
 from seekwarc.format.seektable import SeekTable
 from seekwarc.format.words import counted
 from seekwarc.frames.audit import AuditedFrame, AuditedFrames, FrameAudit
 from seekwarc.frames.scan import Window
 from seekwarc.jobs.parts import PartSource, cut, in_parts
+from seekwarc.jobs.problems import ProblemSeverity
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.digests import DigestVerdict
@@ -81,27 +81,6 @@ REMEDIES: Final = DAMAGE | DEVIATIONS | LIMITS
 """Advice for each kind of problem."""
 MAX_WAITING: Final = 10_000
 """Maximum problems of one record that are described; further ones are only counted."""
-
-
-class ProblemSeverity(StrEnum):
-    """What a problem means for a reader of the file.
-
-    Example:
-        >>> seekwarc.tools.verify("crawl.warc.zst").of("damage")
-        []
-    """
-
-    DAMAGE = "damage"
-    """Bytes are lost or wrong, or some reader does not find them."""
-    DEVIATION = "deviation"
-    """A rule is broken, but every record can be read as it was written."""
-    LIMIT = "limit"
-    """Nothing is known to be wrong: a limit, which the caller may raise, kept bytes from being read."""
-
-    @classmethod
-    def of(cls, error: FormatError) -> ProblemSeverity:
-        """Return the severity of what could not be read."""
-        return cls.LIMIT if isinstance(error, LimitError) else cls.DAMAGE
 
 
 @dataclass(frozen=True, slots=True)

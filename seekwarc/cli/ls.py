@@ -20,7 +20,7 @@ import io
 import json
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from seekwarc.cli.arguments import add_json_argument
 from seekwarc.cli.options import add_limit_arguments, add_sidecar_argument, open_options
@@ -31,18 +31,16 @@ from seekwarc.collection.entry import damaged_places, with_lengths
 from seekwarc.errors import FormatError, NotFoundError, SeekWarcError, TruncatedError
 from seekwarc.format.conditions import RECORD_TYPES
 from seekwarc.format.words import counted
+from seekwarc.jobs.problems import ProblemSeverity
 from seekwarc.read.body import TableStatus
 from seekwarc.read.record import Record
 from seekwarc.read.selection import Selection
-
-if TYPE_CHECKING:
-    from seekwarc.check.verifying import ProblemSeverity
 
 __all__ = ["add_arguments", "run"]
 
 MAX_PRINTED: Final = 3
 """Damaged places of a file that are printed one by one."""
-PLACES: Final = {"damage": "damaged", "limit": "above a limit"}
+PLACES: Final = {ProblemSeverity.DAMAGE: "damaged", ProblemSeverity.LIMIT: "above a limit"}
 """What is said of places, by the severity of what is wrong there."""
 LAST: Final = b"\xff"
 """The key of what has none: no UTF-8 begins with this byte."""
@@ -170,8 +168,8 @@ class _Listing:
 
     def end(self, name: str) -> None:
         """Keep the places of a file of this name, which was listed to its end."""
-        for severity, damage in _by_severity(self.damages):
-            self.places.setdefault(severity, []).append((name, damage.offset or 0))
+        for damage in self.damages:
+            self.places.setdefault(ProblemSeverity.of(damage), []).append((name, damage.offset or 0))
         self.damages.clear()
 
     def wanted(self, records: Iterator[Record]) -> Iterator[Record]:
@@ -190,15 +188,6 @@ class _Listing:
                 yield record
 
 
-def _by_severity(damages: list[FormatError]) -> Iterator[tuple[ProblemSeverity, FormatError]]:
-    # Not needed to list what is sound, which is to begin fast.
-    if damages:
-        from seekwarc.check.verifying import ProblemSeverity
-
-        for damage in damages:
-            yield ProblemSeverity.of(damage), damage
-
-
 def _damaged(name: str, damages: list[FormatError]) -> dict[str, object]:
     from seekwarc.jobs.outcome import Failure, Status
 
@@ -206,7 +195,7 @@ def _damaged(name: str, damages: list[FormatError]) -> dict[str, object]:
         "file": name,
         "target": None,
         "status": Status.FAILED,
-        "damaged": [it.offset for severity, it in _by_severity(damages) if severity == "damage"],
+        "damaged": [it.offset for it in damages if ProblemSeverity.of(it) is ProblemSeverity.DAMAGE],
         "error": Failure.of(damages[0]).as_json(),
     }
 

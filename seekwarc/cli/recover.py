@@ -51,6 +51,7 @@ from seekwarc.format.words import counted
 from seekwarc.frames.pieces import detect
 from seekwarc.jobs.outcome import Job, Status
 from seekwarc.jobs.pipes import revocable, searchable
+from seekwarc.jobs.problems import ProblemSeverity
 from seekwarc.jobs.work import JobContext
 from seekwarc.make.converting import content_digest
 from seekwarc.storage.opening import open_source

@@ -1,16 +1,38 @@
-"""Problems that keep records out of what is made of a file."""
+"""Problems of a file: how bad they are, and each one once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import StrEnum
 from typing import TypeAlias
 
-from seekwarc.errors import FormatError
+from seekwarc.errors import FormatError, LimitError
 
-__all__ = ["OnProblem", "OncePerPlace"]
+__all__ = ["OnProblem", "OncePerPlace", "ProblemSeverity"]
 
 OnProblem: TypeAlias = Callable[[FormatError], object]
 """Called with each problem that keeps a record out."""
+
+
+class ProblemSeverity(StrEnum):
+    """What a problem means for a reader of the file.
+
+    Example:
+        >>> seekwarc.tools.verify("crawl.warc.zst").of("damage")
+        []
+    """
+
+    DAMAGE = "damage"
+    """Bytes are lost or wrong, or some reader does not find them."""
+    DEVIATION = "deviation"
+    """A rule is broken, but every record can be read as it was written."""
+    LIMIT = "limit"
+    """Nothing is known to be wrong: a limit, which the caller may raise, kept bytes from being read."""
+
+    @classmethod
+    def of(cls, error: FormatError) -> ProblemSeverity:
+        """Return the severity of what could not be read."""
+        return cls.LIMIT if isinstance(error, LimitError) else cls.DAMAGE
 
 
 class OncePerPlace:
