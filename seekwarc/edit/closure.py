@@ -27,7 +27,7 @@ from seekwarc.collection.entry import CAPTURE_TYPES
 from seekwarc.collection.revisits import Profile, container_of, holders_of
 from seekwarc.edit.copy_inputs import Place
 from seekwarc.errors import FormatError
-from seekwarc.format.dates import WarcDate
+from seekwarc.format.dates import WarcDate, usual_seconds
 from seekwarc.format.digest import Digest, usual_sha1
 from seekwarc.format.values import without_brackets
 from seekwarc.format.warc import RecordHeader
@@ -42,6 +42,7 @@ LINKS: Final = {"concurrent": "WARC-Concurrent-To", "segment": "WARC-Segment-Ori
 LOWER: Final = {relation: field.lower().encode() for relation, field in LINKS.items()}
 NO_HASH: Final = 0
 NO_DATE: Final = -(1 << 63)
+MAX_SECONDS: Final = -NO_DATE // 10**9
 KEY_SIZE: Final = 16
 SEGMENTED: Final = 128
 """Added to the kind of a capture whose header has a segment number."""
@@ -308,6 +309,8 @@ def _kind_of(profile: str | None) -> int:
 @lru_cache(1000)
 def _instant(text: str | None) -> int:
     """Return the instant of a date in 64 bits, which hold those of the years 1678 to 2261 as they are."""
+    if (seconds := usual_seconds(text or "")) is not None and abs(seconds) < MAX_SECONDS:
+        return seconds * 10**9
     try:
         date = WarcDate.parse(text or "")
     except FormatError:

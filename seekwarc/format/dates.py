@@ -14,7 +14,16 @@ from typing import Final, Literal, get_args
 
 from seekwarc.errors import FormatError
 
-__all__ = ["DIGITS", "LATEST", "Precision", "WarcDate", "date_of_digits", "format_date", "is_digits"]
+__all__ = [
+    "DIGITS",
+    "LATEST",
+    "Precision",
+    "WarcDate",
+    "date_of_digits",
+    "format_date",
+    "is_digits",
+    "usual_seconds",
+]
 
 Precision = Literal["year", "month", "day", "minute", "second", "fraction"]
 
@@ -66,7 +75,7 @@ class WarcDate:
         Raises:
             FormatError: The text is not such a date.
         """
-        if (usual := _usual_seconds(text)) is not None:
+        if (usual := usual_seconds(text)) is not None:
             return cls(usual * 10**9, "second", text)
         match = _DATE.fullmatch(text)
         if match is None:
@@ -103,7 +112,7 @@ class WarcDate:
         return _EPOCH + timedelta(microseconds=self.nanoseconds // 1000)
 
 
-def _usual_seconds(text: str) -> int | None:
+def usual_seconds(text: str) -> int | None:
     """Return the seconds from 1970 of a date that is written as nearly all in archives; None for others."""
     if not _USUAL.fullmatch(text):
         return None
