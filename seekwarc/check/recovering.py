@@ -21,7 +21,6 @@ from dataclasses import dataclass, field, replace
 from typing import BinaryIO, Final, NamedTuple, Unpack, cast
 
 from seekwarc.check.examine import Damage, Intact, Known, examine
-from seekwarc.check.verifying import ProblemSeverity
 from seekwarc.errors import FormatError, LimitError, NotFoundError, SourceError, TruncatedError
 from seekwarc.format.arc import ArcHeader
 from seekwarc.format.digest import Hasher

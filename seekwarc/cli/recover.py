@@ -24,7 +24,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from seekwarc.check.recovering import Loss, Recovery, recover
-from seekwarc.check.verifying import ProblemSeverity
 from seekwarc.cli.arguments import add_flag, add_json_argument
 from seekwarc.cli.batch import (
     Printer,

@@ -310,8 +310,9 @@ class Duplicates(Changes):
         if self._shares_id(entry):
             return SHARED_ID
         names = {"refers_to": entry.id, "uri": entry.uri, "mime": entry.uri}
-        needs_head = (self._table.some(1, status=NEEDS_HEAD, **{it: names[it]}) for it in names)
-        return HEAD_IS_NEEDED if any(needs_head) else None
+        some = self._table.some
+        is_needed = any(some(1, oldest=False, status=NEEDS_HEAD, **{it: names[it]}) for it in names)
+        return HEAD_IS_NEEDED if is_needed else None
 
     def _may_mislead(self, digest: Digest, record: Record, original: Entry) -> bool:
         """Tell whether a reader might find other bytes for a revisit of an original."""
@@ -331,7 +332,8 @@ def _described(min_size: int, record: Record) -> Entry:
         if record.content_length and not is_server_not_modified(record.profile):
             return entry
         return replace(entry, status=NEEDS_HEAD, mime=record.refers_to_target_uri)
-    digest, status = entry.payload_digest, ELIGIBLE
+    digest = entry.payload_digest
+    status: int | None = ELIGIBLE
     if (
         entry.type not in TYPES
         or (record.content_length < min_size or record.problem is not None or record.skip)
