@@ -20,7 +20,7 @@ from tests.support.writing import DATE, HTTP_HEAD, KIB, noise, record_id, small_
 pytestmark = pytest.mark.slow
 
 RECORDS = 50
-BATCH = 50
+BATCH = 25
 KINDS = ("flip", "cut", "swap", "zero", "overwrite")
 CASES = [("large", False, 14), ("every", False, 3), ("large", True, 3)]
 

@@ -373,15 +373,14 @@ Content-Length: 32\r
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
-@pytest.mark.parametrize(
-    ("suffix", "is_written"), [("warc", False), ("warc", True), ("warc.zst", True)], ids=str
-)
+@pytest.mark.parametrize(("suffix", "is_written"), [("warc", False), ("warc.zst", True)], ids=str)
 def test_memory_does_not_grow_with_the_number_of_records(
     suffix: str, is_written: bool, tmp_path: Path
 ) -> None:
     path = tmp_path / "many.warc"
     peaks = []
-    for count in (50_000, 100_000):
+    # The caches of the table of records are full after some 40,000.
+    for count in (30_000, 60_000):
         with open(path, "wb") as file:
             for number in range(count):
                 content = number - (number % 10 == 9)
@@ -395,8 +394,8 @@ def test_memory_does_not_grow_with_the_number_of_records(
         found = subprocess.run(words, capture_output=True, check=True, text=True).stdout.split()
         assert found[:2] == [str(count), str(count // 10)]
         peaks.append(int(found[2]))
-    assert peaks[1] - peaks[0] < 16
-    assert peaks[1] < 200
+    assert peaks[1] - peaks[0] < 10
+    assert peaks[1] < 100
 
 
 def test_records_with_trailer_fields_stay(tmp_path) -> None:

@@ -33,6 +33,7 @@ from tests.support.parts import (
     small_parts,
     verified,
 )
+from tests.support.rounds import rounds
 
 
 @pytest.fixture
@@ -67,7 +68,7 @@ def test_a_sound_file_comes_out_the_same_in_parts(tmp_path, parts, make, form) -
 def test_a_damaged_file_comes_out_the_same_in_parts(tmp_path, parts, make, form) -> None:
     data = archive(form)
     path = tmp_path / "a.warc"
-    for number in range(24):
+    for number in range(rounds(12)):
         path.write_bytes(damaged(data, number))
         assert make(path, 3) == make(path, 1), number
     assert parts.done
