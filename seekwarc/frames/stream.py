@@ -356,6 +356,11 @@ class ContentStream:
             stop = begin
         return stop
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether there are no frames: nothing is compressed."""
+        return self._plain
+
     def whole_frame_stop(self) -> int | None:
         """Return the position at which the frame of the next byte ends; None if that is not known yet."""
         with self._lock:

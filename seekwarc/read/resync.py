@@ -49,6 +49,7 @@ __all__ = [
     "is_followed",
     "next_record",
     "note_deviation",
+    "note_surplus",
     "only_shares",
     "pass_surplus",
     "swallowed_record",
@@ -56,6 +57,7 @@ __all__ = [
     "too_small",
 ]
 
+END_OF_FRAME: Final = "the end of its frame or gzip member"
 NEARBY: Final = 1 << 20
 """How far after a block the next record is looked for."""
 NEARBY_BEFORE: Final = 64 << 10
@@ -268,9 +270,27 @@ def is_followed(file: ArchiveFile, damage: int, compression: Compression) -> boo
     return file.followed[1]
 
 
+def note_surplus(record: Record, rest: bytes) -> bool:
+    """Say that the rest of its frame or gzip member belongs to a block; return False if it does not."""
+    surplus, grammar = rest.strip(b"\r\n"), record.body.file.grammar
+    if not surplus or grammar.beginning.search(rest):
+        return False
+    note_deviation(record, "length", too_small(record.content_length, len(rest), END_OF_FRAME))
+    return True
+
+
 def pass_surplus(record: Record, stream: ContentStream, block_end: int) -> Mark | None:
-    """Pass the bytes of a block that its Content-Length does not count, if a record follows nearby."""
+    """Pass the bytes of a block that its Content-Length does not count.
+
+    They end with the frame or gzip member, if that ends nearby and no other record is in it, or else where a
+    record follows nearby.
+    """
     may_mend = record.body.file.may_mend(NEARBY_BEFORE)
+    rest, is_whole, error, _ = stream.rest_of_frame(block_end, NEARBY_BEFORE)
+    if may_mend and not stream.is_plain and is_whole and not error and note_surplus(record, rest):
+        stream.skip_to(block_end + len(rest.rstrip(b"\r\n")))
+        stream.read_blank_lines()
+        return stream.mark()
     position = next_record(stream, stream.position) if may_mend else None
     if position is not None:
         note_deviation(record, "length", too_small(record.content_length, position - block_end))
@@ -333,7 +353,10 @@ def _problem(
         return "shared", SHARED if is_whole else NOT_YET
     if is_whole:
         gap = grammar.after_gap.search(rest)
-        return ("length", too_small(length, gap.end() if gap else len(rest))) if after else None
+        if not after:
+            return None
+        surplus = too_small(length, gap.end()) if gap else too_small(length, len(rest), END_OF_FRAME)
+        return "length", surplus
     if error is not None and is_cut and not after:
         return "cut", f"{CUT_OFF}: {error.message}"
     if error is not None and not is_cut:

@@ -17,6 +17,7 @@ from seekwarc.read.resync import (
     beyond_frame,
     check_trailer,
     note_deviation,
+    note_surplus,
     pass_surplus,
     too_large,
 )
@@ -170,6 +171,8 @@ class StreamedRecords:
         elif is_longer:
             before = max(stop - len(self._gap), self._block_start)
             self._shorten(record, stop, self._stream.look(before, stop - before))
+        elif stop > self._block_end:
+            note_surplus(record, self._stream.look(self._block_end, stop - self._block_end))
 
     @property
     def _block_start(self) -> int:
