@@ -317,9 +317,11 @@ class Duplicates(Changes):
     def _may_mislead(self, digest: Digest, record: Record, original: Entry) -> bool:
         """Tell whether a reader might find other bytes for a revisit of an original."""
         is_stated = self._record(original).header.get("WARC-Payload-Digest") is not None
-        if is_stated and not self._table.oldest(1, digest, type="revisit"):
-            return False
-        return self._is_disputed(digest, record)
+        if not self._table.oldest(1, digest, type="revisit"):
+            return not is_stated and self._is_disputed(digest, record)
+        # The new revisit would be the first to state the digest, and lead others there.
+        is_new = not is_stated and record.header.get("WARC-Payload-Digest") is None
+        return is_new or self._is_disputed(digest, record)
 
     def _shares_id(self, entry: Entry) -> bool:
         return len(self._table.some(2, id=entry.id)) > 1
