@@ -93,6 +93,14 @@ MAY_ASSERT = {
 }
 """Modules with assertions that type checkers need, and why nothing that a file holds can make them fail."""
 
+MAKE_JSON = {
+    "seekwarc.collection.record_table": "texts come back as they were",
+    "seekwarc.conform.batch_command": "the names of files for a program",
+    "seekwarc.format.json_text": "the others use it",
+    "seekwarc.inside.apart": "what a process of the same program reads",
+}
+"""Modules that make JSON without `json_text`, and why no one else reads it."""
+
 MAX_LINES = 500
 """A longer file cannot be read in one sitting."""
 
@@ -325,6 +333,11 @@ def test_assertions_are_for_type_checkers_alone() -> None:
 
 WITH_SIDECAR = {"Reader", "Collection", "SidecarOptions"}
 """What opens files so that ranges may be read by a sidecar."""
+
+
+def test_json_that_is_written_has_no_surrogates() -> None:
+    found = {name for name, path in MODULES.items() if re.search(r"json\.dumps?\(", path.read_text("utf-8"))}
+    assert found == MAKE_JSON.keys()
 
 
 @pytest.mark.parametrize("part", ["jobs", "make", "check", "edit", "write"])

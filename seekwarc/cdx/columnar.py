@@ -100,7 +100,6 @@ NEEDED: Final = (KEY, "url", TIME, "warc_filename", "warc_record_offset")
 """Columns that every index must have."""
 _URL_COLUMNS: Final = tuple(COLUMNS)[2:17]
 """What is taken from the URL: its host to its query."""
-_URIS: Final = ("url", "refers_to_target_uri")
 _NUMBERS: Final = ("warc_record_offset", "warc_record_length", "payload_size", "payload_offset", "frames")
 _UUID = re.compile(r"<?urn:uuid:([0-9A-Fa-f]{8}(?:-?[0-9A-Fa-f]{4}){3}-?[0-9A-Fa-f]{12})>?")
 _SEGMENT = re.compile(r"(?:\A|/)crawl-data/[^/]+/segments/([^/]+)/")
@@ -130,9 +129,6 @@ def row_of(line: CdxjLine) -> list[object]:
     values: dict[str, object] = {column: fields.get(field) for column, field in _FIELDS.items()}
     for name in _NUMBERS:
         values[name] = whole_number(fields.get(_FIELDS[name], ""))
-    for name in _URIS:
-        if isinstance(uri := values[name], str):
-            values[name] = as_utf8(uri)
     values |= zip(_URL_COLUMNS, _url_values(as_utf8(url)), strict=True)
     status = whole_number(fields.get("status", ""))
     digest = fields.get("digest")

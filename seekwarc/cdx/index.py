@@ -30,6 +30,7 @@ from seekwarc.format.dates import WarcDate, date_of_digits
 from seekwarc.format.seektable import SidecarReference, TableChoice
 from seekwarc.format.sidecar import SIDECAR_SUFFIX
 from seekwarc.format.surt import surt
+from seekwarc.format.uri import as_stored
 from seekwarc.format.words import counted
 from seekwarc.options import shown
 from seekwarc.read.options import ReaderOptions, SidecarOptions
@@ -478,4 +479,6 @@ def located(folder: str | None, name: str, index: str) -> str:
         )
     if folder.startswith(("http://", "https://")) and SEPARATOR not in folder:
         name = quote(name)
+    elif "%" in name and os.path.isdir(folder) and not os.path.exists(os.path.join(folder, name)):
+        name = as_stored(name)
     return folder.removesuffix("/") + "/" + name

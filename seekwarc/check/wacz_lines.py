@@ -24,6 +24,7 @@ from seekwarc.format.cdxj import MAX_LINE_SIZE, REVISIT, CdxjLine, is_capture, l
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.format.surt import surt
+from seekwarc.format.uri import as_utf8
 from seekwarc.frames.audit import AuditedFrame
 from seekwarc.frames.scan import Window
 from seekwarc.make.wacz_writing import pieces_of
@@ -331,7 +332,7 @@ def _type_of(text: str | None) -> str:
 def _differences(line: CdxjLine, record: Record) -> Iterator[str]:
     """Yield what a line says that is not true of its record."""
     head, kind = record.http, record.type
-    if line.uri != record.target_uri:
+    if as_utf8(line.uri or "") != as_utf8(record.target_uri or ""):
         yield f"is of {shown(record.target_uri)}, but the index has {shown(line.uri)}"
     stated = record.header.get("WARC-Date") or ""
     try:

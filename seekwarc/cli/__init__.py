@@ -195,8 +195,7 @@ def _run(verb: str, words: list[str]) -> int:
 
 def _print_failure(options: argparse.Namespace, error: Exception) -> None:
     """Print as JSON that a verb failed; see spec-notes/json.md."""
-    import json
-
+    from seekwarc.format.json_text import json_text
     from seekwarc.jobs.outcome import Failure
 
     target = getattr(options, "output", None)
@@ -207,7 +206,7 @@ def _print_failure(options: argparse.Namespace, error: Exception) -> None:
     elif file is None and len(files) == 1:
         file = files[0]
     fields = {"file": file, "target": target, "status": "failed", "error": Failure.of(error).as_json()}
-    report(json.dumps(fields), target=target or "")
+    report(json_text(fields), target=target or "")
 
 
 def _joined_ranges(words: list[str]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import sys
@@ -20,6 +19,7 @@ from seekwarc.cli.progress import progress_bar, progress_is_seen, watch
 from seekwarc.cli.targets import absolute, output_target
 from seekwarc.compiling import override
 from seekwarc.errors import SeekWarcError, SourceError, TargetError, TargetExistsError
+from seekwarc.format.json_text import json_text
 from seekwarc.format.words import counted
 from seekwarc.jobs.batch import Pool, jobs_into, run, size_of
 from seekwarc.jobs.outcome import Job, Outcome, Status
@@ -252,7 +252,7 @@ class Printer(Report):
                     sys.stdout.flush()
 
     def _json(self, outcome: Outcome) -> str:
-        return json.dumps(as_json(outcome, self.fields(outcome.result)))
+        return json_text(as_json(outcome, self.fields(outcome.result)))
 
     def _line(self, outcome: Outcome) -> str | None:
         job = outcome.job

@@ -26,7 +26,6 @@ seekwarc conform samples/manifest.json --class seeks --batch --json -- java -jar
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import sys
 from collections import Counter
@@ -43,6 +42,7 @@ from seekwarc.conform.batch_command import BatchCommand
 from seekwarc.conform.command import Command
 from seekwarc.conform.manifest import Manifest, read_manifest
 from seekwarc.errors import FormatError, SeekWarcError
+from seekwarc.format.json_text import json_text
 from seekwarc.format.words import counted
 from seekwarc.system import default_threads
 
@@ -103,14 +103,14 @@ def run(options: argparse.Namespace) -> int:
         for answer in _watched(judged(manifest, command.run, jobs=options.jobs), manifest):
             answers.append(answer)
             if options.json:
-                print(json.dumps(_as_json(answer)))
+                print(json_text(_as_json(answer)))
     finally:
         command.stop()
     is_met = meets(answers, options.reader_class)
     if options.json:
         counts = Counter(answer.verdict for answer in answers)
         result = {"kind": "result", "class": options.reader_class, "met": is_met, "verdicts": counts}
-        print(json.dumps({**result, "samples": manifest.version}))
+        print(json_text({**result, "samples": manifest.version}))
     else:
         print("\n".join(_table(manifest, answers)))
         if is_met:

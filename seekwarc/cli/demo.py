@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import json
 import shlex
 import sys
 from pathlib import Path
@@ -19,6 +18,7 @@ from seekwarc.cli.progress import watch
 from seekwarc.cli.sizes import SIZE, human_size
 from seekwarc.cli.targets import existing_option
 from seekwarc.errors import ChecksumError, SeekWarcError
+from seekwarc.format.json_text import json_text
 from seekwarc.make.converting import convert
 from seekwarc.make.example import FILM, RangeCost, make_example, measure
 from seekwarc.read.reader import Reader
@@ -71,7 +71,7 @@ def _demo(folder: Path, options: argparse.Namespace, *, kept: bool) -> int:
     if old.data != new.data:
         raise ChecksumError("the two files gave different bytes", source=str(seekable))
     if options.json:
-        print(json.dumps({path.name: _figures(path, cost) for path, cost in costs.items()}))
+        print(json_text({path.name: _figures(path, cost) for path, cost in costs.items()}))
         return 0
     print(f"Reading {human_size(RANGE_SIZE)} at 90 % of the film, from each file, just opened:\n")
     print(f"  {'':<14} {'file':>10} {'read':>10} {'decompressed':>13} {'time':>10}")

@@ -19,7 +19,6 @@ seekwarc extract crawl.warc.zst --uri 'https://example.org/*.pdf' -o papers
 from __future__ import annotations
 
 import argparse
-import json
 from functools import partial
 
 from seekwarc.cli.arguments import add_flag, add_force_argument
@@ -31,6 +30,7 @@ from seekwarc.cli.selecting import add_selection_arguments, conditions_of
 from seekwarc.cli.sizes import SIZE, human_size
 from seekwarc.cli.targets import existing_option, input_target
 from seekwarc.errors import NotFoundError, SeekWarcError
+from seekwarc.format.json_text import json_text
 from seekwarc.format.words import counted
 from seekwarc.jobs.outcome import Outcome
 from seekwarc.make.extracting import MANIFEST, MAX_SIZE, Extracted, extract
@@ -93,7 +93,7 @@ def _print(options: argparse.Namespace, result: Extracted | Outcome) -> None:
         say(f"{result.file}, offset {result.offset}: {result.problem}")
     if options.json:
         fields = result.as_json() if isinstance(result, Extracted) else _of_file(result)
-        print(json.dumps(fields))
+        print(json_text(fields))
 
 
 def _of_file(outcome: Outcome) -> dict[str, object]:

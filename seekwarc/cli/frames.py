@@ -13,7 +13,6 @@ seekwarc frames crawl.warc.zst 3117 --every 1:00 --sheet film.png
 from __future__ import annotations
 
 import argparse
-import json
 from fractions import Fraction
 
 from seekwarc.cli.arguments import add_flag, add_force_argument, argument, number
@@ -22,6 +21,7 @@ from seekwarc.cli.printing import done_json, picked, say
 from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option
 from seekwarc.errors import SeekWarcError
+from seekwarc.format.json_text import json_text
 from seekwarc.format.words import counted
 from seekwarc.inside.times import parse_time, time_text
 from seekwarc.make.framing import MAX_ASKED, MAX_PICTURES, MAX_WIDTH, Saved, frames
@@ -117,7 +117,7 @@ def _print(options: argparse.Namespace, record: Record, saved: Saved) -> None:
             **picked(saved, "target", "wanted", "time", "keyframe", "size"),
             "error": saved.failure.as_json() if saved.failure is not None else None,
         }
-        print(json.dumps(fields))
+        print(json_text(fields))
     elif saved.target is not None:
         print(saved.target)
     if saved.failure is not None:

@@ -16,7 +16,6 @@ seekwarc info crawl.warc.zst 3117 --frames
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -47,6 +46,7 @@ from seekwarc.collection.entry import damaged_places
 from seekwarc.collection.groups import GROUPINGS, Group, Grouping, Groups, Savings
 from seekwarc.edit.indexed import is_index
 from seekwarc.errors import SeekWarcError
+from seekwarc.format.json_text import json_text
 from seekwarc.format.words import counted
 from seekwarc.jobs.outcome import Job, Status
 from seekwarc.jobs.work import JobContext
@@ -136,7 +136,7 @@ def run(options: argparse.Namespace) -> int:
             label = f"payload range {options.range}"
         table = record.body.frames
         if options.json:
-            print(json.dumps(about | _reading_json(table, plan, frames=options.frames)))
+            print(json_text(about | _reading_json(table, plan, frames=options.frames)))
             return status
         print(_record_text(record, about))
         print(f"{'cost':<12} {label}: {_cost(plan)}")
@@ -149,7 +149,7 @@ def _print_pages(name: str, *, as_json: bool) -> None:
     """Print the pages that a WACZ lists: all as JSON, or some for people."""
     archive = open_zip(name, open_stored(name))
     if as_json:
-        print(json.dumps({"wacz": name, "pages": [asdict(page) for page in pages_in(archive)]}))
+        print(json_text({"wacz": name, "pages": [asdict(page) for page in pages_in(archive)]}))
         return
     count = 0
     for count, page in enumerate(pages_in(archive), 1):
@@ -204,7 +204,7 @@ class _Totals:
             "saved_by_revisits": self._savings.stored_size,
             "damaged": [dict(zip(("file", "offset"), it, strict=True)) for it in self._damaged],
         }
-        return json.dumps(fields)
+        return json_text(fields)
 
     def text(self, shown: Sequence[Group], others: Group | None) -> str:
         lines = [f"{'RECORDS':>10} {'CONTENT':>10} {'STORED':>10} {'RATIO':>7}"]

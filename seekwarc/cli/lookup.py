@@ -12,7 +12,6 @@ seekwarc lookup crawl.cdxj example.org --match domain --filter '=status:200' --f
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 from collections.abc import Callable
@@ -25,6 +24,8 @@ from seekwarc.cli.options import add_index_limits, index_limits
 from seekwarc.cli.printing import printable
 from seekwarc.cli.targets import input_target
 from seekwarc.errors import NotFoundError
+from seekwarc.format.json_text import json_text
+from seekwarc.format.uri import as_utf8
 from seekwarc.jobs.pipes import searchable
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeSource
@@ -117,7 +118,7 @@ def _filter(text: str) -> Filter:
     except re.error as error:
         raise ValueError(f"{wanted!r} is not a regular expression: {error}") from None
     matches = {"=": pattern.fullmatch, "~": pattern.match, "": pattern.search}[kind]
-    return lambda capture: (matches(_fields(capture).get(field, "")) is None) == bool(negated)
+    return lambda capture: (matches(as_utf8(_fields(capture).get(field, ""))) is None) == bool(negated)
 
 
 def _fields(capture: Capture) -> dict[str, str]:
@@ -125,7 +126,7 @@ def _fields(capture: Capture) -> dict[str, str]:
 
 
 def _json(capture: Capture) -> str:
-    return json.dumps(_fields(capture))
+    return json_text(_fields(capture))
 
 
 def _cdxj(capture: Capture) -> str:

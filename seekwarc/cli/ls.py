@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import io
-import json
 import sys
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
@@ -30,6 +29,7 @@ from seekwarc.cli.targets import open_archive
 from seekwarc.collection.entry import damaged_places, with_lengths
 from seekwarc.errors import FormatError, NotFoundError, SeekWarcError, TruncatedError
 from seekwarc.format.conditions import RECORD_TYPES
+from seekwarc.format.json_text import json_text
 from seekwarc.format.words import counted
 from seekwarc.jobs.problems import ProblemSeverity
 from seekwarc.read.body import TableStatus
@@ -108,6 +108,9 @@ def _lines(options: argparse.Namespace, files: list[str], listing: _Listing, wid
         if options.json and listing.damages:
             yield _Line(json.dumps(_damaged(name, listing.damages)))
         listing.end(name)
+            yield _Line(json_text(_damaged(name, listing.damages)))
+        listing.places += [(name, it.offset or 0) for it in listing.damages]
+        listing.damages.clear()
 
 
 def _sorted(lines: Iterator[_Line], key: Callable[[Record], bytes]) -> Iterator[_Line]:
@@ -120,13 +123,13 @@ def _sorted(lines: Iterator[_Line], key: Callable[[Record], bytes]) -> Iterator[
         try:
             for number, line in enumerate(lines):
                 first = LAST if line.record is None else key(line.record)
-                yield b"%b\0%020d\0%b\n" % (first, number, line.text.encode("utf-8", "surrogateescape"))
+                yield b"%b\0%020d\0%b\n" % (first, number, line.text.encode())
         except SeekWarcError as error:
             problems.append(error)
 
     for line in sorted_lines(keyed(), memory=MEMORY):
         # The text is printable, so it has no NUL.
-        yield _Line(line.rpartition(b"\0")[2].decode("utf-8", "surrogateescape").removesuffix("\n"))
+        yield _Line(line.rpartition(b"\0")[2].decode().removesuffix("\n"))
     if problems:
         raise problems[0]
 
@@ -229,7 +232,7 @@ def _more(record: Record) -> dict[str, object]:
 
 
 def _json(name: str, record: Record) -> str:
-    return json.dumps(
+    return json_text(
         {
             "file": name,
             "offset": record.offset,

@@ -34,17 +34,22 @@ __all__ = [
 
 STANDARD_OUTPUT: Final = frozenset(("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"))
 """Names of standard output. Opened by path, a file that it is redirected to would be replaced."""
-# Control characters, bytes that were not UTF-8, and invisible or direction-changing characters.
-_UNPRINTABLE = r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+# Control characters, and invisible or direction-changing characters.
+_UNPRINTABLE = r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
 
 
 def printable(text: str | None) -> str:
-    """Make archived text safe for a terminal: control characters are shown, not obeyed."""
+    """Make archived text safe for a terminal: control characters are shown, not obeyed.
+
+    Bytes that are not UTF-8 are written as in all outputs, so that a printed URI finds its record.
+    """
     if text is None:
         return "-"
     if text.isprintable():
         return text
-    return re.sub(_UNPRINTABLE, lambda match: match[0].encode("unicode_escape").decode(), text)
+    from seekwarc.format.uri import as_utf8
+
+    return re.sub(_UNPRINTABLE, lambda match: match[0].encode("unicode_escape").decode(), as_utf8(text))
 
 
 def report(text: str, *, target: str) -> None:
@@ -68,10 +73,12 @@ def report_done(options: argparse.Namespace, text: str, fields: dict[str, object
 
 def done_json(**fields: object) -> str:
     """Return the JSON object of work that was done, in the words of spec-notes/json.md."""
-    import json
+    from seekwarc.format.json_text import json_text
 
-    names = {name: fields.pop(name) for name in ("file", "files", "target") if name in fields}
-    return json.dumps({**names, "status": "done", **fields, "error": None})
+    names: dict[str, object] = {
+        name: fields.pop(name) for name in ("file", "files", "target") if name in fields
+    }
+    return json_text({**names, "status": "done", **fields, "error": None})
 
 
 def picked(result: object, *names: str, **renamed: str) -> dict[str, object]:

@@ -17,7 +17,6 @@ seekwarc search crawl.fts 'title:menu -green' --mime application/pdf --order dat
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from typing import Final
 
@@ -26,6 +25,7 @@ from seekwarc.cli.printing import printable, say
 from seekwarc.cli.selecting import add_date_arguments
 from seekwarc.errors import NotFoundError
 from seekwarc.format.conditions import checked_type
+from seekwarc.format.json_text import json_text
 from seekwarc.format.words import counted
 from seekwarc.inside.snippets import Snippet
 from seekwarc.make.text_searching import LIMIT, MAX_LIMIT, Hit, Search, SearchIndex
@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
             host=options.host,
         )
     for hit in found.hits:
-        sys.stdout.write(json.dumps(hit.as_json()) + "\n" if options.json else _lines(hit))
+        sys.stdout.write(json_text(hit.as_json()) + "\n" if options.json else _lines(hit))
     if found.unread:
         say(f"{counted(found.unread, 'page')} may match, but cannot be read to find out")
     if not found.hits:

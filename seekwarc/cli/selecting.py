@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 LISTS: Final = {
-    "uris": "target URIs, each exactly as in the record",
+    "uris": "target URIs, each as in the record, or as `ls` prints it",
     "hosts": "hosts of target URIs; example.org also means its subdomains",
     "ids": "record IDs, with or without angle brackets",
     "cdxj": "an index, whose lines name records by file name (without folders) and offset",

@@ -40,6 +40,7 @@ from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import absolute, input_target
 from seekwarc.conform.profile import ProfileCheck
 from seekwarc.conform.requirements import Broken, Profile
+from seekwarc.format.json_text import json_text
 from seekwarc.format.words import counted
 from seekwarc.frames.pieces import detect
 from seekwarc.jobs.outcome import Job, Status
@@ -133,7 +134,7 @@ class _Report:
     def add(self, job: Job, checked: _Checked) -> None:
         told = {"file": absolute(job.source), "version": checked.version}
         try:
-            self._file.write(json.dumps(told | _fields(self._options, checked)).encode() + b"\n")
+            self._file.write(json_text(told | _fields(self._options, checked)).encode() + b"\n")
             self._file.flush()
         except OSError as error:
             raise unwritable(error, self._options.report) from error
@@ -196,7 +197,7 @@ def _print_problem(options: argparse.Namespace, found: tuple[Problem, int]) -> N
         return
     if options.json:
         fields = picked(problem, *PROBLEM_FIELDS, "severity", "requirement", file="source", id="record_id")
-        print(json.dumps({"kind": "problem", **fields}))
+        print(json_text({"kind": "problem", **fields}))
     elif options.all or count <= MAX_OF_A_KIND:
         more = "; more of this kind is not printed (--all prints it)" if count == MAX_OF_A_KIND else ""
         of = f" {printable(problem.record_id)}" if problem.record_id is not None else ""

@@ -110,9 +110,9 @@ def _text(done: WaczWriting) -> str:
 
 def _pages(name: str) -> list[str]:
     try:
-        with open(name, encoding="utf-8") as file:
+        with open(name, encoding="utf-8", errors="surrogateescape") as file:
             lines = [line.strip() for line in file]
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise SourceError(f"cannot be read: {error}", source=name) from error
     found: list[str | None] = []
     for number, line in enumerate(lines, 1):

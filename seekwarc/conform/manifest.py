@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast
 
 from seekwarc.errors import FormatError, SourceError
+from seekwarc.format.json_text import json_text
 
 if TYPE_CHECKING:
     from seekwarc.write.file_layout import TableMode
@@ -162,7 +163,7 @@ class _Place:
 
     def wrong(self, what: str) -> FormatError:
         """Return the error that this value is not what it has to be."""
-        shown = json.dumps(self._value)
+        shown = json_text(self._value)
         shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
         return FormatError(f"the manifest is not valid: {self._name or 'it'} is not {what}, but {shown}")
 

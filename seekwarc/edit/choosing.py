@@ -14,11 +14,14 @@ from typing import Any, Final, Self
 from seekwarc.cdx.index import Index
 from seekwarc.errors import FormatError, SourceError
 from seekwarc.format.cdxj import CdxjLine
-from seekwarc.format.uri import host_of
+from seekwarc.format.uri import as_utf8, host_of
 from seekwarc.read.record import Record
 from seekwarc.read.selection import Conditions, Selection
 
 __all__ = ["Choice", "ChoiceConditions", "ListTarget"]
+
+BLANKS: Final = " \t\r\n"
+"""Around the entries of a list. A no-break space may be part of a URI."""
 
 ListTarget = str | os.PathLike[str] | Iterable[str]
 """A list: the path of a text file with an entry per line, or the entries."""
@@ -34,7 +37,7 @@ class ChoiceConditions(Conditions, total=False):
     """
 
     uris: ListTarget | None
-    """Target URIs, each exactly as it is in the record."""
+    """Target URIs, each exactly as it is in the record, or as `ls` and indexes write it."""
     hosts: ListTarget | None
     """Hosts of target URIs; "example.org" also means its subdomains."""
     ids: ListTarget | None
@@ -92,20 +95,20 @@ class Choice:
 
 def _entries(target: ListTarget) -> set[str]:
     if not isinstance(target, str | os.PathLike):
-        return {it.strip() for it in target if it.strip()}
+        return {it for line in target if (it := line.strip(BLANKS))}
     try:
         with open(target, encoding="utf-8", errors="surrogateescape") as file:
-            return {it for line in file if (it := line.strip())}
+            return {it for line in file if (it := line.strip(BLANKS))}
     except OSError as error:
         raise SourceError(f"cannot be read: {error.strerror}", source=os.fspath(target)) from error
 
 
 def _by_uri(target: ListTarget) -> Callable[[Record], bool]:
-    return partial(_has_uri, _entries(target))
+    return partial(_has_uri, set(map(as_utf8, _entries(target))))
 
 
 def _has_uri(uris: set[str], record: Record) -> bool:
-    return record.target_uri in uris
+    return as_utf8(record.target_uri or "") in uris
 
 
 def _by_host(target: ListTarget) -> Callable[[Record], bool]:
@@ -151,7 +154,7 @@ def place_of(line: CdxjLine, name: str) -> tuple[str, int]:
 
 
 def _base(name: str) -> str:
-    return name.replace("\\", "/").rpartition("/")[2]
+    return as_utf8(name).replace("\\", "/").rpartition("/")[2]
 
 
 _LISTS: Final[dict[str, Callable[[Any], Callable[[Record], bool]]]] = {

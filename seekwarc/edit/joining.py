@@ -25,6 +25,7 @@ from seekwarc.collection.parts import (
 from seekwarc.collection.record_index import MemoryIndex
 from seekwarc.edit.listing import listed
 from seekwarc.errors import FormatError
+from seekwarc.format.uri import StoredUri, as_utf8
 from seekwarc.format.words import counted
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.read.extent import MAX_DECODED
@@ -150,7 +151,7 @@ def join(
     if target is not None:
         for name in names:
             refuse_same_file(os.fspath(name), target)
-    wanted = set(uris) if uris is not None else None
+    wanted = set(map(as_utf8, uris)) if uris is not None else None
     done = Joining(len(names))
     options_of_reading = ReadOptions.of(**limits or {})
     index = MemoryIndex()
@@ -158,7 +159,7 @@ def join(
         groups = (
             (uri, group)
             for uri in _scanned(names, index, processes, on_progress, options_of_reading)
-            if wanted is None or uri in wanted
+            if wanted is None or as_utf8(uri) in wanted
             for group in groups_of(uri, captures_of(index, uri), index, crawl.record)
         )
         complete = _complete(groups, done, compare=not dry_run)
@@ -246,12 +247,12 @@ def _complete(
 def _written(out: Writer, film: JoinedParts, resource: JoinedResource, on_stream: OnStream) -> JoinedResource:
     media = film.payload.media_type
     kind = media.essence if media is not None else UNKNOWN_TYPE
-    first = film.parts[0].id
+    first, uri = film.parts[0].id, StoredUri(resource.uri)
     try:
         with film.payload.open_decoded(limit=MAX_DECODED) as file:
             stream = on_stream(file, film.payload.size)
             block = stream if film.payload.codings else SizedStream(stream, film.payload.size)
-            made = out.write_conversion(resource.uri, block, kind, refers_to=first)
+            made = out.write_conversion(uri, block, kind, refers_to=first)
     except FormatError as error:
         # The writer has taken back what it wrote of the record.
         return replace(resource, problem=str(error), is_damaged=True)
@@ -260,5 +261,5 @@ def _written(out: Writer, film: JoinedParts, resource: JoinedResource, on_stream
         ("part", f"<{part.id}> bytes {start}-{stop - 1}")
         for part, (start, stop) in zip(film.parts, film.ranges, strict=True)
     ]
-    out.write_metadata([("joined-by", proof), *parts], target_uri=resource.uri, refers_to=made.id)
+    out.write_metadata([("joined-by", proof), *parts], target_uri=uri, refers_to=made.id)
     return replace(resource, id=made.id)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from seekwarc.format.uri import as_utf8
 from seekwarc.read.record import Record
 
 __all__ = ["Mention", "fragment", "in_line", "in_record", "needles_of"]
@@ -50,7 +51,8 @@ def needles_of(record: Record, *, with_digest: bool) -> dict[bytes, str]:
         ("payload digest", bare),
         ("id", record.id),
     )
-    return {value.encode("utf-8", "surrogateescape"): what for what, value in found if value}
+    spelled = ((what, spelling) for what, value in found if value for spelling in (value, as_utf8(value)))
+    return {value.encode("utf-8", "surrogateescape"): what for what, value in spelled}
 
 
 def in_record(record: Record, file: str, needles: Mapping[bytes, str]) -> Iterator[Mention]:
@@ -60,7 +62,9 @@ def in_record(record: Record, file: str, needles: Mapping[bytes, str]) -> Iterat
         text += b" " + record.block.pread(0, min(record.content_length, MAX_SEARCHED))
     for word in dict.fromkeys(_WORD.findall(text)):
         if what := needles.get(word):
-            yield Mention(file, record.offset, record.type, what, word.decode("utf-8", "replace"))
+            yield Mention(
+                file, record.offset, record.type, what, as_utf8(word.decode("utf-8", "surrogateescape"))
+            )
 
 
 def in_line(
@@ -68,7 +72,7 @@ def in_line(
 ) -> Iterator[Mention]:
     """Yield what a line of an index mentions."""
     for value in fields.values():
-        if what := needles.get(value.encode("utf-8", "surrogateescape")):
+        if what := needles.get(as_utf8(value).encode()):
             yield Mention(file, offset, "line", what, value)
 
 

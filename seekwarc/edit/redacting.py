@@ -27,6 +27,7 @@ from seekwarc.edit.reindexing import Remade, new_index
 from seekwarc.edit.scanning import scan
 from seekwarc.errors import FormatError, NotFoundError
 from seekwarc.format.sidecar import SIDECAR_SUFFIX
+from seekwarc.format.uri import StoredUri
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.jobs.progress import Progress, no_progress
@@ -427,7 +428,8 @@ class _Run:
         ]
         with Writer(stored, compression="none") as out:
             for uri in uris:
-                out.write_metadata(fields, target_uri=uri if with_uris else None)
+                named = StoredUri(uri) if with_uris and uri is not None else None
+                out.write_metadata(fields, target_uri=named)
         with closing(ArchiveFile(Fetcher(open_source(stored.getvalue())), self._limits)) as file:
             yield from loose_records(file, STUB)
 

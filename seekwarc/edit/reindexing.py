@@ -10,7 +10,8 @@ from seekwarc.cdx.columnar import COLUMNS
 from seekwarc.cdx.index import PARQUET_MAGIC, Index
 from seekwarc.edit.mentions import Mention, in_line
 from seekwarc.errors import FormatError, UnsupportedError
-from seekwarc.format.cdxj import parse_line
+from seekwarc.format.cdxj import CdxjLine, parse_line
+from seekwarc.format.uri import as_utf8
 from seekwarc.jobs.batch import base_name
 from seekwarc.jobs.sorting import sorted_lines
 from seekwarc.make.index_lines import LineOptions, Lines
@@ -57,7 +58,7 @@ def new_index(
         FormatError: A new file cannot be indexed.
         UnsupportedError: A line is malformed, a column unknown, or no line names an old file.
     """
-    by_base = {base_name(old): new for old, new in remade.items()}
+    by_base = {as_utf8(base_name(old)): new for old, new in remade.items()}
     with Index(name) as index:
         lines = _Lines(index, by_base, limits, needles)
         is_parquet = _check(name)
@@ -106,11 +107,14 @@ class _Lines:
         folders: dict[str, str] = {}
         try:
             for line in self._index.stored():
-                key, _, fields = parse_line(line.data)
+                key, date, fields = parse_line(line.data)
                 folder, slash, base = fields.get("filename", "").rpartition("/")
+                base = as_utf8(base)
                 if base not in self._remade:
                     self.mentions += in_line(fields, name, line.offset, self._needles)
-                    yield line.data.rstrip(b"\r\n") + b"\n"
+                    has_surrogates = b"\\ud" in line.data
+                    kept = CdxjLine(key, date, fields).build() if has_surrogates else line.data
+                    yield kept.rstrip(b"\r\n") + b"\n"
                     continue
                 folders[base] = folder + slash
                 self.wanted["all_records"] |= "warc-type" in fields

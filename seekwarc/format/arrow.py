@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from seekwarc.errors import UnsupportedError
+from seekwarc.format.uri import as_utf8
 
-__all__ = ["arrow", "readable", "strings"]
+__all__ = ["arrow", "strings"]
 
 
 def arrow() -> Any:  # noqa: ANN401
@@ -20,13 +21,8 @@ def arrow() -> Any:  # noqa: ANN401
 
 
 def strings(pa: Any, values: Sequence[str | None]) -> Any:  # noqa: ANN401
-    """Return texts as an array of strings; see `readable`."""
+    """Return texts as an array of strings; see `as_utf8`."""
     try:
         return pa.array(values, pa.string())
     except UnicodeError:
-        return pa.array([it if it is None else readable(it) for it in values], pa.string())
-
-
-def readable(text: str) -> str:
-    """Return a text without surrogates, which represent bytes that are not UTF-8: U+FFFD replaces them."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        return pa.array([it if it is None else as_utf8(it) for it in values], pa.string())

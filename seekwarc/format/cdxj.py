@@ -20,7 +20,9 @@ from seekwarc.errors import FormatError
 from seekwarc.format.dates import DIGITS, WarcDate, date_of_digits, is_digits
 from seekwarc.format.digest import Digest
 from seekwarc.format.header_fields import whole_number
+from seekwarc.format.json_text import json_text
 from seekwarc.format.seektable import TableChoice, TableTrust, parse_table_choice
+from seekwarc.format.uri import as_utf8
 
 __all__ = [
     "MAX_LINE_SIZE",
@@ -86,8 +88,8 @@ class CdxjLine:
         fields = self.fields
         if not self.is_capture:
             fields = {TYPE_FIELD: fields[TYPE_FIELD], **fields}
-        # As json.dumps, in a third of its time.
-        text = ", ".join([f"{_quoted(name)}: {_quoted(value)}" for name, value in fields.items()])
+        # As `json_text`, in a third of its time.
+        text = ", ".join([f"{_quoted(name)}: {_quoted(as_utf8(value))}" for name, value in fields.items()])
         return f"{self.key} {self.timestamp} {{{text}}}\n".encode("ascii")
 
     @property
@@ -235,4 +237,4 @@ def date_digits(text: str) -> str:
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+    return value if isinstance(value, str) else json_text(value)

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Final
 
+from seekwarc.format.uri import as_utf8
+
 __all__ = ["MAX_ROWS", "html_table"]
 
 MAX_ROWS: Final = 10
@@ -27,5 +29,5 @@ def _row(tag: str, cells: Sequence[object]) -> str:
 
 
 def _shown(value: object) -> str:
-    text = "" if value is None else str(value)
+    text = "" if value is None else as_utf8(str(value))
     return escape(text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "…")

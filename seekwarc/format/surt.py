@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import quote_from_bytes
 
-from seekwarc.format.uri import idna, split_uri
+from seekwarc.format.uri import as_utf8, idna, split_uri
 
 __all__ = ["surt"]
 
@@ -59,7 +59,7 @@ def surt(uri: str) -> str:
     Scheme, `www.`, user, default port, fragment, session IDs, the case of letters and the order of query
     arguments make no difference. A URI that cannot be parsed is its own key, with blanks escaped.
     """
-    raw = uri.encode("utf-8", "surrogateescape").strip().translate(None, b"\t\r\n")
+    raw = as_utf8(uri).encode().strip().translate(None, b"\t\r\n")
     if not raw:
         return "-"
     key = None if raw.startswith(_FILEDESC) else _key(raw)

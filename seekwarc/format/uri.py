@@ -1,15 +1,16 @@
-"""URIs taken apart, and the names of hosts in ASCII.
+"""URIs taken apart, the names of hosts in ASCII, and how bytes that are not UTF-8 are written.
 
-Source: RFC 3986, appendix B and section 6.2; RFC 3490, section 4.
+Source: RFC 3986, sections 2.1 and 6.2 and appendix B; RFC 3490, section 4.
 """
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Any, AnyStr, Final
+from typing import Any, AnyStr, Final, Self
+from urllib.parse import quote, unquote
 
-__all__ = ["as_utf8", "host_of", "idna", "normalized", "split_uri"]
+__all__ = ["StoredUri", "as_stored", "as_utf8", "host_of", "idna", "normalized", "split_uri"]
 
 MAX_KNOWN: Final = 4096
 """Hosts that are remembered, since the same one comes again and again."""
@@ -19,12 +20,15 @@ MAX_REMEMBERED: Final = 255
 DEFAULT_PORTS: Final = {b"http": b"80", b"https": b"443", b"ftp": b"21"}
 
 _IS_UNRESERVED = re.compile(rb"[0-9A-Za-z\-._~]")
-_ESCAPED = re.compile(rb"%([0-9A-Fa-f]{2})")
+_ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
 _TO_ESCAPE = re.compile(rb"[^!-~]|[\"<>\\^`{|}]")
 _PORT = re.compile(rb":([0-9]*)$")
 _URI = r"(?:([A-Za-z][A-Za-z0-9+.\-]*):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?"
 _TEXT = re.compile(_URI, re.DOTALL)
 _BYTES = re.compile(_URI.encode(), re.DOTALL)
+_NOT_UTF8 = re.compile("[\ud800-\udfff]")
+_LINE_BREAK_OR_NUL = re.compile(r"[\r\n\0]")
+_ESCAPED = re.compile("(?:%[89A-F][0-9A-F])+")
 
 
 def split_uri(uri: AnyStr) -> tuple[AnyStr | None, AnyStr | None, AnyStr, AnyStr | None]:
@@ -56,8 +60,10 @@ def _host(authority: str) -> str:
     host = authority.rpartition("@")[2].lower()
     if not host.endswith("]"):
         host = host.partition(":")[0] if not host.startswith("[") else host.rpartition(":")[0]
-    if not host.isascii():
-        host = (idna(host) or host.encode("utf-8", "surrogateescape")).decode("ascii", "surrogateescape")
+    if "%" in host or not host.isascii():
+        host = unquote(host, errors="surrogateescape").lower()
+        name = idna(host) or as_utf8(host).encode()
+        host = as_utf8(name.decode("ascii", "surrogateescape"))
     return host.rstrip(".")
 
 
@@ -70,39 +76,61 @@ def normalized(uri: str) -> bytes:
     It does not depend on escapes that are not needed or are missing, the case of scheme and host, Unicode in
     a host, a default port, an empty path, or the fragment.
     """
-    raw = uri.encode("utf-8", "surrogateescape").strip().translate(None, b"\t\r\n")
+    raw = as_utf8(uri).encode().strip().translate(None, b"\t\r\n")
     scheme, authority, path, query = split_uri(raw)
     scheme = (scheme or b"").lower()
-    path = _escaped(path)
+    path = _spelled(path)
     if authority is not None:
         user, at, place = authority.rpartition(b"@")
         host, port = place, _PORT.search(place)
         if port is not None:
             host = place[: port.start()]
-        name = _host(_unescaped(host).decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+        name = _host(host.decode()).encode()
         number = b"" if port is None or port[1] in (b"", DEFAULT_PORTS.get(scheme)) else port[0]
         path = b"//" + user + at + name + number + (path or b"/")
-    return (scheme + b":" if scheme else b"") + path + (b"?" + _escaped(query) if query is not None else b"")
+    return (scheme + b":" if scheme else b"") + path + (b"?" + _spelled(query) if query is not None else b"")
 
 
-def _unescaped(data: bytes) -> bytes:
-    return _ESCAPED.sub(lambda found: bytes.fromhex(found[1].decode("ascii")), data)
-
-
-def _escaped(data: bytes) -> bytes:
+def _spelled(data: bytes) -> bytes:
     """Return a path or query in which the same is escaped in all spellings (RFC 3986, section 6.2.2)."""
 
     def spelled(found: re.Match[bytes]) -> bytes:
         byte = bytes.fromhex(found[1].decode("ascii"))
         return byte if _IS_UNRESERVED.match(byte) else found[0].upper()
 
-    return _TO_ESCAPE.sub(lambda found: b"%%%02X" % found[0][0], _ESCAPED.sub(spelled, data))
+    return _TO_ESCAPE.sub(lambda found: b"%%%02X" % found[0][0], _ESCAPE.sub(spelled, data))
 
 
-def as_utf8(uri: str) -> str:
-    """Return a URI, or a name, with bytes that are not UTF-8 escaped, which leaves its key as it is."""
-    try:
-        uri.encode("utf-8")
-    except UnicodeError:
-        return "".join(f"%{ord(it) & 0xFF:02X}" if "\ud800" <= it <= "\udfff" else it for it in uri)
-    return uri
+def as_utf8(text: str) -> str:
+    """Return a text of an archive as every output has it: bytes that are not UTF-8 as "%E9".
+
+    So a URI keeps its key, and means the same. Half of a surrogate pair, which JSON of others may have, is
+    written as its three bytes.
+    """
+    return text if text.isascii() else _NOT_UTF8.sub(_escaped, text)
+
+
+def as_stored(name: str) -> str:
+    """Return the name of a file that `as_utf8` wrote as the operating system has it."""
+    return _ESCAPED.sub(_unescaped, name)
+
+
+class StoredUri(str):
+    """The target URI of a stored record, which another record has as it is, whatever rule it breaks."""
+
+    __slots__ = ()
+
+    def __new__(cls, uri: str) -> Self:
+        """Escape what no field can have: a line break or NUL."""
+        return super().__new__(cls, _LINE_BREAK_OR_NUL.sub(_escaped, uri))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    half = match[0]
+    raw = half.encode("utf-8", "surrogateescape" if "\udc80" <= half <= "\udcff" else "surrogatepass")
+    return "".join([f"%{byte:02X}" for byte in raw])
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    text = bytes.fromhex(match[0].replace("%", "")).decode("utf-8", "surrogateescape")
+    return "".join([it if _NOT_UTF8.match(it) else quote(it) for it in text])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,6 +25,7 @@ from seekwarc.errors import (
     TargetExistsError,
     UnsupportedError,
 )
+from seekwarc.format.json_text import json_text
 from seekwarc.jobs.outcome import Failure, Job, Outcome, Status
 from seekwarc.make.names import NamesInUse, name_of
 from seekwarc.read.filled import filled_record, gaps_of
@@ -332,7 +332,7 @@ class Extractor(Closing):
     def _note(self, extracted: Extracted) -> None:
         """Write a line of the manifest at once, so that it is complete whatever happens next."""
         with _writing(os.path.join(self._folder, MANIFEST)):
-            self._manifest.write(json.dumps(extracted.as_json()) + "\n")
+            self._manifest.write(json_text(extracted.as_json()) + "\n")
             self._named = None
             self._manifest.flush()
 

@@ -20,7 +20,8 @@ from seekwarc.closing import Closing
 from seekwarc.collection.entry import with_next
 from seekwarc.compiling import override
 from seekwarc.errors import FormatError, SeekWarcError, TargetError
-from seekwarc.format.arrow import readable
+from seekwarc.format.json_text import json_text
+from seekwarc.format.uri import as_utf8
 from seekwarc.inside.parsing import resiliparse_needed
 from seekwarc.inside.search import SearchFile
 from seekwarc.inside.search_file import Builder, Captured, Page, digest_key, text_key
@@ -96,7 +97,7 @@ class _Pages:
                 self.count += 1
                 if isinstance(page, Page):
                     self._seen.add(page.key)
-                yield json.dumps([captured._replace(length=record.length), page]) + "\n"
+                yield json_text([captured._replace(length=record.length), page]) + "\n"
         except FormatError as damage:
             self._note(damage)
 
@@ -121,7 +122,7 @@ class _Pages:
         digest = record.payload_digest
         key = digest_key(str(digest)) if digest is not None else None
         captured = Captured(
-            record.offset, None, _seconds(record), kind, http_media_type(record), key, readable(uri)
+            record.offset, None, _seconds(record), kind, http_media_type(record), key, as_utf8(uri)
         )
         if kind == "revisit":
             # Its page is known by its digest alone, and may be in another file.

@@ -17,7 +17,7 @@ from typing import BinaryIO, Final, NamedTuple, Unpack, cast
 
 from seekwarc.collection.entry import PAYLOAD_IS_BLOCK, with_next
 from seekwarc.errors import FormatError
-from seekwarc.format.arrow import readable
+from seekwarc.format.json_text import json_text
 from seekwarc.inside.parsing import resiliparse_needed
 from seekwarc.inside.text import MAX_SIZE, MAX_TEXT, PageText
 from seekwarc.jobs.parts import PartReader, cut, in_parts
@@ -167,7 +167,7 @@ class _Pages:
         # Faster than the module; nothing else has to be escaped in a text.
         text = page.text.encode().replace(b"\\", b"\\\\").replace(b'"', b'\\"')
         text = text.replace(b"\n", b"\\n").replace(b"\t", b"\\t")
-        begin = readable(json.dumps(fields, ensure_ascii=False)[:-1])
+        begin = json_text(fields, ascii_only=False)[:-1]
         return b'%b, "text": "%b"}\n' % (begin.encode(), text)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 import os
 import re
 import tempfile
@@ -14,6 +13,7 @@ from typing import IO, BinaryIO, Final, Unpack
 
 from seekwarc.compiling import override
 from seekwarc.errors import FormatError, UnsupportedError
+from seekwarc.format.json_text import json_text
 from seekwarc.format.uri import as_utf8
 from seekwarc.frames.pieces import Compression
 from seekwarc.inside.parsing import resiliparse_needed
@@ -129,7 +129,7 @@ def create_wacz(
                     os.unlink(f"{folder}/{name}")
 
         made.finish(file, lines(), folder)
-        for uri in sorted({*pages} - made.found):
+        for uri in sorted({*map(as_utf8, pages)} - made.found):
             on_warning(f"no capture of the page {uri}")
         size = file.finish({"title": title, "description": description})
     return WaczWriting(len(named), made.lines, made.counts["pages"], made.counts["extraPages"], size)
@@ -181,7 +181,7 @@ class Made:
         self.lines = 0
         self.counts = dict.fromkeys(PAGES, 0)
         self.found: set[str] = set()
-        self._wanted = frozenset(wanted)
+        self._wanted = frozenset(map(as_utf8, wanted))
         self._text = text
         self._on_warning = on_warning
         self._lists: dict[str, IO[bytes]] = {}
@@ -195,7 +195,7 @@ class Made:
         """Add a page to one of the lists `PAGES`."""
         if not self.counts[name]:
             self._lists[name].write(pages_header(name, text=self._text))
-        self._lists[name].write(json.dumps(page, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+        self._lists[name].write(json_text(page, ascii_only=False).encode() + b"\n")
         self.counts[name] += 1
 
     def lines_of(
@@ -214,15 +214,16 @@ class Made:
         head = record.http
         if record.type != "response" or head is None or head.status != OK or record.target_uri is None:
             return
-        is_wanted = record.target_uri in self._wanted
+        uri = as_utf8(record.target_uri)
+        is_wanted = uri in self._wanted
         media_type = head.media_type
         is_html = media_type is not None and media_type.essence in HTML
         title = _title_of(record) if is_html else None
         if is_wanted:
-            self.found.add(record.target_uri)
+            self.found.add(uri)
         elif title is None:
             return
-        page: dict[str, object] = {"url": record.target_uri, "ts": record.header.get("WARC-Date")}
+        page: dict[str, object] = {"url": uri, "ts": record.header.get("WARC-Date")}
         if title is not None:
             page["title"] = title
         if self._text and (text := self._text_of(record)) is not None:

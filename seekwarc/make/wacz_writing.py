@@ -8,7 +8,6 @@ directory alone take a member without them to begin right after its name.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import time
 from collections.abc import Iterable, Iterator
@@ -17,6 +16,7 @@ from typing import IO, Final, cast
 from zipfile import ZIP64_LIMIT, ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import seekwarc
+from seekwarc.format.json_text import json_text
 from seekwarc.make.zipnum import ClusterOutput
 from seekwarc.storage.source import RangeSource
 from seekwarc.write.output import Output
@@ -146,10 +146,10 @@ class WaczOutput:
             "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", self._now),
             **{name: text for name, text in metadata.items() if text is not None},
         }
-        data = json.dumps(package, indent=2).encode()
+        data = json_text(package, indent=2).encode()
         digest = {"path": "datapackage.json", "hash": f"sha256:{hashlib.sha256(data).hexdigest()}"}
         self.add("datapackage.json", [data], len(data))
-        data = json.dumps(digest, indent=2).encode()
+        data = json_text(digest, indent=2).encode()
         self.add("datapackage-digest.json", [data], len(data))
         self._zip.close()
         return self._file.size
@@ -166,4 +166,4 @@ def pages_header(name: str, *, text: bool = False) -> bytes:
     """Return the first line of a list of pages, which says whether they have text."""
     has_text = {"hasText": True} if text else {}
     head = {"format": "json-pages-1.0", "id": name, "title": PAGES[name], **has_text}
-    return json.dumps(head).encode() + b"\n"
+    return json_text(head).encode() + b"\n"

@@ -6,7 +6,6 @@ blocks are in "crawl.cdx.gz" in the same folder.
 
 from __future__ import annotations
 
-import json
 import os
 import zlib
 from typing import BinaryIO, Final
@@ -15,6 +14,7 @@ from seekwarc.cdx.zipnum import FORMAT, GZIP_WINDOW, META
 from seekwarc.compiling import override
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.cdxj import line_head
+from seekwarc.format.json_text import json_text
 from seekwarc.storage.remote_url import is_url
 from seekwarc.write.files import Existing, remove
 from seekwarc.write.opening import open_output
@@ -60,7 +60,7 @@ class ClusterOutput(Output):
         self._lines: list[bytes] = []
         self._size = 0
         self._offset = 0
-        meta = json.dumps({"format": FORMAT, "filename": os.path.basename(blocks)})
+        meta = json_text({"format": FORMAT, "filename": os.path.basename(blocks)})
         self._index.write(META + b"0 " + meta.encode() + b"\n")
 
     @override
@@ -73,7 +73,7 @@ class ClusterOutput(Output):
     def _end_block(self) -> None:
         packer = zlib.compressobj(wbits=GZIP_WINDOW)
         block = packer.compress(b"".join(self._lines)) + packer.flush()
-        place = json.dumps({"offset": self._offset, "length": len(block)})
+        place = json_text({"offset": self._offset, "length": len(block)})
         self._index.write(b"%b %b\n" % (line_head(self._lines[0]) or b"", place.encode()))
         self._blocks.write(block)
         self._offset += len(block)

@@ -14,6 +14,7 @@ from seekwarc.format.conditions import (
     matches_pattern,
     size_argument,
 )
+from seekwarc.format.uri import as_utf8
 from seekwarc.options import shown
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class Selection:
             frozenset(checked_type(str(it)) for it in _alternatives(type)),
             frozenset(checked_status(str(it)) for it in _alternatives(status)),
             tuple(_text("mime", it).lower() for it in _alternatives(mime)),
-            tuple(_text("uri", it) for it in _alternatives(uri)),
+            tuple(as_utf8(_text("uri", it)) for it in _alternatives(uri)),
             size_argument("min_size", min_size),
             _microseconds("since", since),
             _microseconds("until", until),
@@ -174,7 +175,7 @@ def http_media_type(record: Record) -> str | None:
 
 
 def _any_matches(patterns: Iterable[str], text: str | None) -> bool:
-    return text is not None and any(matches_pattern(pattern, text) for pattern in patterns)
+    return text is not None and any(matches_pattern(pattern, as_utf8(text)) for pattern in patterns)
 
 
 def _text(name: str, value: object) -> str:

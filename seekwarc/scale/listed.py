@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from seekwarc.cdx.index import Index
 from seekwarc.errors import FormatError
+from seekwarc.format.uri import as_utf8
 
 __all__ = ["ListedRecords"]
 
@@ -38,7 +39,7 @@ class ListedRecords:
         self._offsets = {name: sorted(places.values()) for name, places in files.items()}
         self._names: defaultdict[str, list[str]] = defaultdict(list)
         for name in self._offsets:
-            self._names[os.path.basename(name)].append(name)
+            self._names[as_utf8(os.path.basename(name))].append(name)
 
     def of(self, url: str) -> Sequence[int] | None:
         """Return offsets of records of a file, ascending; None if the index has none.
@@ -47,7 +48,7 @@ class ListedRecords:
         that agrees with most of the URL.
         """
         path = unquote(url.partition("?")[0]) if "://" in url else url
-        path = path.replace(os.sep, "/")
+        path = as_utf8(path.replace(os.sep, "/"))
         names = self._names.get(path.rpartition("/")[2], ())
         if not names:
             return None

@@ -7,8 +7,8 @@ from urllib.parse import quote
 from seekwarc.collection.entry import CAPTURE_TYPES
 from seekwarc.format.cdxj import timestamp_of
 from seekwarc.format.dates import WarcDate
+from seekwarc.format.uri import as_utf8
 from seekwarc.read.record import Record
-from seekwarc.serve.headers import clean
 
 __all__ = ["address_of", "capture_address"]
 
@@ -19,7 +19,7 @@ def capture_address(uri: str, date: WarcDate) -> str:
         raw = uri.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         # Half of a surrogate pair, from the JSON of an index.
-        raw = clean(uri).encode()
+        raw = as_utf8(uri).encode()
     return f"/payload?uri={quote(raw, safe='')}&date={timestamp_of(date)}"
 
 

@@ -22,11 +22,12 @@ from seekwarc.format.conditions import checked_status
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.header_fields import whole_number
 from seekwarc.format.rules import check_header
+from seekwarc.format.uri import as_utf8
 from seekwarc.read.record import Record
 from seekwarc.serve.address import address_of
 from seekwarc.serve.cost import Views
 from seekwarc.serve.error_answers import json_bytes
-from seekwarc.serve.headers import SAFE, clean, file_name, payload_type
+from seekwarc.serve.headers import SAFE, file_name, payload_type
 from seekwarc.serve.library import Library
 from seekwarc.serve.markup import markup_of
 from seekwarc.serve.openapi import DESCRIPTION
@@ -328,7 +329,7 @@ def _payload(served: ServedRecord) -> tuple[int | None, str | None, bool]:
 
 def _query(request: Request) -> Query:
     params = request.query_params
-    words = tuple(clean(params.get("q", "")).split())
+    words = tuple(as_utf8(params.get("q", "")).split())
     if len(words) > MAX_WORDS or any(len(word) > MAX_WORD_LENGTH for word in words):
         raise HTTPException(
             400, f"at most {MAX_WORDS} words of {MAX_WORD_LENGTH} characters can be searched for"
@@ -341,10 +342,10 @@ def _query(request: Request) -> Query:
         )
     return Query(
         words=words,
-        type=clean(params.get("type", "")) or None,
+        type=as_utf8(params.get("type", "")) or None,
         captures=bool(_number(request, "captures")),
         status=_argument(request, "status", checked_status),
-        mime=clean(params.get("mime", "")).lower() or None,
+        mime=as_utf8(params.get("mime", "")).lower() or None,
         since=_argument(request, "since", _checked_date),
         until=_argument(request, "until", _checked_date),
         smallest=_number(request, "min_size"),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from http import HTTPStatus
 from typing import Final
 
 from seekwarc.errors import NotFoundError, RangeError, SeekWarcError, UnsupportedError
-from seekwarc.serve.headers import OTHER_POLICY, SAFE, clean
+from seekwarc.format.json_text import json_text
+from seekwarc.serve.headers import OTHER_POLICY, SAFE
 
 __all__ = ["REFUSAL_FIELDS", "json_bytes", "refusal_text", "status_of"]
 
@@ -20,9 +20,8 @@ REFUSAL_FIELDS: Final = (
 
 
 def json_bytes(content: object) -> bytes:
-    """Return JSON in which text of archives that was not UTF-8 is replaced."""
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return clean(text).encode()
+    """Return JSON in UTF-8, without the spaces that people like."""
+    return json_text(content, ascii_only=False, allow_nan=False, separators=(",", ":")).encode()
 
 
 def status_of(error: SeekWarcError) -> HTTPStatus:

@@ -19,6 +19,7 @@ from seekwarc.collection.parts import JoinedParts
 from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit
 from seekwarc.errors import FormatError
 from seekwarc.format.sidecar import SpanTable
+from seekwarc.format.uri import as_utf8
 from seekwarc.format.values import MediaType
 from seekwarc.read.record import Record
 
@@ -65,13 +66,10 @@ TEXTUAL: Final = frozenset({"application/json", "application/x-ndjson", "applica
 
 _TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,126}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}")
 _CHARSET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
-_NOT_TEXT = re.compile("[\ud800-\udfff]")
 _NOT_IN_NAMES = re.compile(r'[\x00-\x1f\x7f-\x9f/\\:*?"<>|\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]')
 
 
-def clean(text: str) -> str:
-    """Replace bytes of a header that were not UTF-8 by U+FFFD, for tables, JSON and fields."""
-    return text if text.isascii() else _NOT_TEXT.sub("\ufffd", text)
+clean = as_utf8
 
 
 def payload_type(record: Record) -> MediaType | None:
@@ -161,7 +159,7 @@ def _attachment(record: Record, part: Part) -> str:
 def file_name(record: Record) -> str:
     """Return a file name for a record, made from its URI."""
     try:
-        path = urlsplit(clean(record.target_uri or "")).path
+        path = urlsplit(as_utf8(record.target_uri or "")).path
     except ValueError:
         path = ""
     name = unquote(path.rstrip("/").rpartition("/")[2], errors="replace")

@@ -39,12 +39,13 @@ from seekwarc.errors import (
 from seekwarc.format.cdxj import timestamp_of
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.surt import surt
+from seekwarc.format.uri import as_utf8
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.serve.cdxj_file import file_names, index_entries, is_index
 from seekwarc.serve.cost import View, WatchedSource
-from seekwarc.serve.headers import clean, payload_type, stored_parts
+from seekwarc.serve.headers import payload_type, stored_parts
 from seekwarc.serve.served import ServedRecord
 from seekwarc.stopping import stoppable
 from seekwarc.storage.expand import expand
@@ -116,7 +117,7 @@ class Library(Closing):
             self.sources = dict(zip(self.names, (*archives, *listed), strict=True))
             """The archives by those names."""
             seen = map(WatchedSource, (*archives, *listed), self.names)
-            self.catalogue = RecordTable(shared=True, text=clean, keys={KEY: surt})
+            self.catalogue = RecordTable(shared=True, text=as_utf8, keys={KEY: surt})
             opened.callback(self.catalogue.close)
             self.groups = {by: Groups() for by in GROUPINGS}
             """The records by what they have in common, as far as they were scanned."""

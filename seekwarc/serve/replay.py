@@ -12,7 +12,6 @@ the page of records, which is another port, so that archived scripts can neither
 from __future__ import annotations
 
 import html
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -28,6 +27,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from seekwarc.format.cdxj import timestamp_of
+from seekwarc.format.json_text import json_text
 from seekwarc.serve.error_answers import json_bytes
 from seekwarc.serve.error_handlers import HANDLERS
 from seekwarc.serve.headers import SAFE
@@ -120,7 +120,7 @@ def replay_application(library: Library, worker: bytes, ports: ReplayPorts) -> S
         ports: The ports of both origins, and the names that requests may have.
     """
     fields = {**dict(SAFE), "content-security-policy": WORKER_POLICY, "service-worker-allowed": "/"}
-    message = json.dumps(CONFIGURATION)
+    message = json_text(CONFIGURATION)
     pages = dict(_files("replay-"))
     script = pages["replay-worker.js"].replace(b"$CONFIGURATION", message.encode())
     start = pages["replay-start.html"].replace(b"$CONFIGURATION", html.escape(message).encode())

@@ -19,10 +19,11 @@ from starlette.types import Receive, Scope, Send
 from seekwarc.errors import FormatError, NotFoundError, SeekWarcError
 from seekwarc.format.dates import WarcDate, date_of_digits
 from seekwarc.format.post import MAX_BODY_SIZE, body_query
+from seekwarc.format.uri import as_utf8
 from seekwarc.format.values import MediaType
 from seekwarc.read.extent import MAX_DECODED, Extent
 from seekwarc.serve.error_answers import status_of
-from seekwarc.serve.headers import SAFE, clean, payload_type
+from seekwarc.serve.headers import SAFE, payload_type
 from seekwarc.serve.payload import THREADS, begin_found
 from seekwarc.serve.ranges import capped, joined, parse_http_date
 from seekwarc.serve.replay_fields import KEPT, RAW_POLICY, archived_fields
@@ -214,6 +215,6 @@ def _message(error: SeekWarcError | HTTPException, asked: Asked) -> Response:
         fields |= {"x-redirect-status": str(status), "x-redirect-statustext": HTTPStatus(status).phrase}
         status = HTTPStatus.OK
     page = PAGE.format(
-        title=title, more=more, text=html.escape(clean(text)), uri=html.escape(clean(asked.uri))
+        title=title, more=more, text=html.escape(as_utf8(text)), uri=html.escape(as_utf8(asked.uri))
     )
     return Response(page, status, fields, "text/html")

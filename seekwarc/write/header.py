@@ -12,6 +12,7 @@ from seekwarc.errors import FormatError, RuleError
 from seekwarc.format.digest import Digest, WrittenAlgorithm, labelled
 from seekwarc.format.header_fields import format_fields, is_token
 from seekwarc.format.rules import Severity, check_fields, known_shapes
+from seekwarc.format.uri import StoredUri
 from seekwarc.format.warc import (
     MAX_HEADER_SIZE,
     RecordHeader,
@@ -111,6 +112,7 @@ class HeaderDraft:
     """The fields of a header: those that the caller gave, and those that are added."""
 
     def __init__(self, given: Headers = ()) -> None:
+        self._stored: set[str] = set()
         self._given = pairs_of(given)
         self._added: list[tuple[str, str]] = []
         self._first: dict[str, str] = {}
@@ -126,6 +128,8 @@ class HeaderDraft:
         if value is not None and key not in self._first:
             if not isinstance(value, str):
                 raise TypeError(f"{name} must be text, not {shown(value)}")
+            if isinstance(value, StoredUri):
+                self._stored.add(name)
             self._added.append((name, value))
             self._first[key] = value
 
@@ -178,14 +182,14 @@ class HeaderDraft:
         """Refuse what the standard forbids; return whether there is not even a warning."""
         format_fields(fields)
         for name, value in fields:
-            if not value.isprintable() and _UNFIT.search(value):
+            if name not in self._stored and not value.isprintable() and _UNFIT.search(value):
                 raise RuleError(
                     f"the value of {name} holds a control character or bytes that are not UTF-8: "
                     f"{value[:80]!r} (WARC 1.1, clause 4)"
                 )
         findings = check_fields(fields)
         for finding in findings:
-            if finding.severity is Severity.ERROR:
+            if finding.severity is Severity.ERROR and finding.field not in self._stored:
                 raise RuleError(str(finding))
         return not findings
 

@@ -161,7 +161,8 @@ class TypedWrites(ABC):
         draft.add("WARC-Type", kind)
         draft.add("WARC-Record-ID", bracketed(record_id) if record_id else new_id())
         draft.add("WARC-Date", format_date(date))
-        draft.add("WARC-Target-URI", None if target_uri is None else str(target_uri))
+        is_text = target_uri is None or isinstance(target_uri, str)
+        draft.add("WARC-Target-URI", target_uri if is_text else str(target_uri))
         draft.add("Content-Type", content_type)
         # Checked before the block is read, which may be gigabytes.
         draft.check()

@@ -144,7 +144,7 @@ def test_a_file_whose_name_is_not_utf8_is_refused_with_why(command, tmp_path) ->
     except OSError:
         pytest.skip("names are UTF-8 on this file system")
     stderr = command("index", "--text", source, "-o", tmp_path / "a.fts", status=2).stderr
-    assert "\\udce9.warc.gz: its path is not UTF-8" in stderr
+    assert "%E9.warc.gz: its path is not UTF-8" in stderr
     assert os.listdir(tmp_path) == [source.name]
 
 

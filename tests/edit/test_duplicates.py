@@ -223,7 +223,10 @@ def test_the_container_of_another_original_is_removed(tmp_path) -> None:
     container = "WARC-Refers-To-Container: file://a.warc.zst"
     path = stored(
         tmp_path / "a.warc.zst",
-        *[put(f"urn:x:{day}", "response", f"{URI}{day}", date(day), page) for day in (1, 2)],
+        *[
+            put(f"urn:x:{day}", "response", f"{URI}{day}", date(day), page, f"WARC-Payload-Digest: {DIGEST}")
+            for day in (1, 2)
+        ],
         again("urn:x:3", "WARC-Refers-To: <urn:x:2>", f"WARC-Payload-Digest: {DIGEST}", container),
     )
     new, full = tmp_path / "new.warc.zst", tmp_path / "full.warc.zst"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from urllib.parse import unquote_to_bytes
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seekwarc.format.uri import as_utf8, idna, split_uri
+from seekwarc.format.surt import surt
+from seekwarc.format.uri import as_stored, as_utf8, host_of, idna, split_uri
 
 PARTS = {
     "http://user@example.org:80/a/b?c=d?e#f": ("http", "user@example.org:80", "/a/b", "c=d?e"),
@@ -41,3 +44,28 @@ def test_a_host_in_another_script_has_an_ascii_form() -> None:
 def test_bytes_that_are_not_utf8_are_escaped() -> None:
     assert as_utf8("http://e.org/\udce9?\udcff=é") == "http://e.org/%E9?%FF=é"
     assert as_utf8("http://e.org/é") == "http://e.org/é"
+
+
+@given(st.binary())
+def test_a_written_uri_has_the_key_of_the_stored_one(data: bytes) -> None:
+    uri = data.decode("utf-8", "surrogateescape")
+    written = as_utf8(uri)
+    written.encode()
+    assert as_utf8(written) == written
+    assert surt(written) == surt(uri)
+    assert unquote_to_bytes(written) == unquote_to_bytes(data)
+
+
+@pytest.mark.parametrize("host", [b"caf\xe9.example", b"\xff%E9", b"%c3%a9.example", "\u00fc".encode() * 100])
+def test_a_written_uri_has_the_host_of_the_stored_one(host: bytes) -> None:
+    uri = b"http://%b:80/" % host
+    found = host_of(uri.decode("utf-8", "surrogateescape"))
+    assert found.isascii()
+    assert host_of(as_utf8(uri.decode("utf-8", "surrogateescape"))) == found
+
+
+@given(st.binary())
+def test_a_written_name_leads_back_to_the_stored_one(data: bytes) -> None:
+    name = data.replace(b"%", b"").decode("utf-8", "surrogateescape")
+    assert as_stored(as_utf8(name)) == name
+    assert as_stored("%C3%A9%20") == "%C3%A9%20"

@@ -32,8 +32,8 @@ def test_each_error_has_a_status(error, status) -> None:
     assert status_of(error("why")) == status
 
 
-def test_bytes_that_are_not_utf8_are_replaced() -> None:
-    assert json.loads(json_bytes({"caf\udce9": ["\ud800", 1]})) == {"caf\ufffd": ["\ufffd", 1]}
+def test_bytes_that_are_not_utf8_are_escaped() -> None:
+    assert json.loads(json_bytes({"caf\udce9": ["\ud800", 1]})) == {"caf%E9": ["%ED%A0%80", 1]}
 
 
 def test_an_error_answer_has_kind_and_message() -> None:

@@ -1,0 +1,228 @@
+"""Text of archives that is not Unicode: every output spells it the same way, and any program reads it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import seekwarc
+from seekwarc.format.uri import as_utf8
+from tests.support.rounds import rounds
+from tests.support.verbs import Ran, run
+
+pytestmark = pytest.mark.needs("module:pyarrow", "module:resiliparse")
+
+SITE = b"http://example.org/"
+ODD = (
+    b"caf\xe9",
+    b"\xff\xfe",
+    b"\xc3\xa9",
+    b"\xc3",
+    b"%E9",
+    b"%e9%",
+    b"\xed\xa0\x80",
+    b"\xed\xb0\x80",
+    b"\xf0\x9f\x98\x80",
+    b"\xf5\x80\x80\x80",
+    b"\0",
+    b"\x01\x1b[2J",
+    b"\x7f\xc2\x85",
+    b" a  b\tc",
+    b"\xc2\xa0\xe2\x80\xa8",
+    b'"<>',
+    b"\\udce9\\",
+    b"'`{|}^",
+    b"?a=\xe9&\xff=%FF&b",
+    b"#\xe9",
+    b"//../\xe9/.",
+    b"x" * 20_000 + b"\xe9",
+)
+"""What odd URIs are made of."""
+HOSTS = (b"caf\xe9.example", "bücher.example".encode(), b"\xff.example:80", b"user\xe9@example.com", b"[::1]")
+
+
+def odd_uris(chance: random.Random, count: int) -> Iterator[bytes]:
+    """Yield URIs of which no two have the same key."""
+    for number in range(count):
+        rest = b"".join(chance.choices(ODD[:-1], k=chance.randint(1, 4)))
+        rest = ODD[number] if number < len(ODD) else rest
+        site = b"http://%b/" % chance.choice(HOSTS) if number % 4 == 3 else SITE
+        yield (site + b"%d-" % number + rest).strip(b" \t")
+
+
+def odd_archive(uris: list[bytes]) -> bytes:
+    """Return a .warc.gz with a page for each URI; other texts are odd, too."""
+    members = []
+    for number, uri in enumerate(uris):
+        body = b"<title>caf\xe9 %d</title><p>tea \xe9 %d" % (number, number)
+        head = b"HTTP/1.1 200 d\xe9\r\nContent-Type: text/html; charset=iso-8859-1\r\nX-\xe9: \xff\r\n\r\n"
+        members.append(member(number, uri, head + body))
+    return b"".join(members)
+
+
+def member(number: int, uri: bytes, block: bytes) -> bytes:
+    """Return a response as a gzip member."""
+    fields = [
+        b"WARC/1.1",
+        b"WARC-Type: response",
+        b"WARC-Record-ID: <urn:x:%d>" % number,
+        b"WARC-Date: 2026-11-16T12:00:00Z",
+        b"WARC-Target-URI: " + uri,
+        b"Content-Type: application/http;msgtype=response",
+        b"Content-Length: %d" % len(block),
+    ]
+    return gzip.compress(b"\r\n".join(fields) + b"\r\n\r\n" + block + b"\r\n\r\n", 1)
+
+
+def test_outputs_over_odd_uris_are_unicode_that_leads_back(tmp_path: Path) -> None:
+    agreed(tmp_path, 30, cats=3)
+
+
+@pytest.mark.slow
+def test_outputs_over_many_odd_uris_are(tmp_path: Path) -> None:
+    agreed(tmp_path, rounds(300), cats=100)
+
+
+def test_parts_are_joined_by_the_written_uri_under_the_stored_one(tmp_path: Path) -> None:
+    source, new = tmp_path / "a.warc.gz", tmp_path / "b.warc.zst"
+    uri = SITE + b"film\xe9.mp4"
+    head = b'HTTP/1.1 206 Partial Content\r\nETag: "1"\r\nContent-Range: bytes %d-%d/6\r\n\r\n%b'
+    source.write_bytes(
+        member(1, uri, head % (0, 2, b"abc"))
+        + member(2, SITE, b"HTTP/1.1 204 x\r\n\r\n")
+        + member(3, uri, head % (3, 5, b"def"))
+    )
+    (joined,) = rows(done("join", source, "--uri", SITE.decode() + "film%E9.mp4", "-o", new, "--json").out)
+    assert [it["uri"] for it in joined["resources"]] == [SITE.decode() + "film%E9.mp4"]
+    with seekwarc.open(new) as archive:
+        made = [it.header.raw for it in archive if it.type == "conversion"]
+    assert len(made) == 1
+    assert b"\r\nWARC-Target-URI: " + uri + b"\r\n" in made[0]
+
+
+def agreed(folder: Path, count: int, *, cats: int) -> None:
+    chance = random.Random(count)
+    raw = [*odd_uris(chance, count)]
+    source = folder / "a.warc.gz"
+    source.write_bytes(odd_archive(raw))
+    uris = [as_utf8(it.decode("utf-8", "surrogateescape")) for it in raw]
+    outputs = indexed(folder, source, uris, cats=chance.sample(uris, cats))
+    outputs["text"] = inside(folder, source, uris)
+    copied(folder, source, raw, chosen=set(chance.sample(range(count), count // 2)))
+    for name, uri_of_row in (("ls", "uri"), ("cdxj", "url"), ("text", "uri")):
+        tables_agree(folder / f"{name}.jsonl", outputs[name], uri_of_row)
+
+
+def indexed(folder: Path, source: Path, uris: list[str], *, cats: list[str]) -> dict[str, str]:
+    """Assert that lists of records and indexes agree, and lead to the records; return their JSON."""
+    listed = done("ls", source, "--json").out
+    assert [it["uri"] for it in rows(listed)] == uris
+    offsets = dict(zip(uris, (it["offset"] for it in rows(listed)), strict=True))
+    index, columnar = folder / "a.cdxj", folder / "a.parquet"
+    done("index", source, "-o", index)
+    done("index", "--parquet", source, "-o", columnar)
+    for path in (index, columnar):
+        with seekwarc.Index(path) as found:
+            assert sorted(it.fields["url"] for it in found) == sorted(uris)
+            for uri, offset in offsets.items():
+                assert [it.open().offset for it in found.lookup(uri)] == [offset], uri
+    for uri in cats:
+        assert done("cat", "--index", index, "--uri", uri).out.endswith(f" {uris.index(uri)}"), uri
+    of_host = {it for it in uris if it.startswith(SITE.decode())}
+    words = ("lookup", index, "example.org", "--match", "host")
+    assert {it["url"] for it in rows(done(*words, "--json").out)} == of_host
+    lines = index.read_text("ascii")
+    assert set(done(*words, "--cdxj").out.splitlines()) <= set(lines.splitlines())
+    pairs = {"target_uri": uris, "content_type": None, "http_mime": None, "record_id": None}
+    table = seekwarc.batches(source, [*pairs, "headers", "http_headers"]).to_reader().read_all()
+    assert table["target_uri"].to_pylist() == uris
+    assert "\ufffd" not in str(table.to_pylist())
+    return {"ls": listed, "cdxj": "".join(it.split(" ", 2)[2] for it in lines.splitlines(keepends=True))}
+
+
+def inside(folder: Path, source: Path, uris: list[str]) -> str:
+    """Assert that verbs that look into payloads agree; return their JSON."""
+    texts, search, wacz = folder / "t.jsonl", folder / "t.fts", folder / "a.wacz"
+    done("text", source, "-o", texts)
+    text = texts.read_text("utf-8")
+    assert [it["uri"] for it in rows(text)] == uris
+    done("extract", source, "-o", folder / "files")
+    assert [it["uri"] for it in rows((folder / "files" / "manifest.jsonl").read_text("ascii"))] == uris
+    done("index", "--text", source, "-o", search)
+    hits = rows(done("search", search, "tea", "--json", "--limit", 1000).out)
+    assert sorted(it["uri"] for it in hits) == sorted(it for it in uris if len(it) < 16_000)
+    done("wacz", "create", source, "-o", wacz)
+    done("wacz", "merge", wacz, "-o", folder / "b.wacz")
+    for name in ("a.wacz", "b.wacz"):
+        with zipfile.ZipFile(folder / name) as archive:
+            lines = archive.read("indexes/index.cdxj").decode("ascii").splitlines()
+            assert sorted(checked(it.split(" ", 2)[2])["url"] for it in lines) == sorted(uris)
+            pages = rows(archive.read("pages/pages.jsonl").decode())
+            assert [it["url"] for it in pages[1:]] == uris
+    for words in (("info", source, "--by", "host"), ("info", wacz), ("wacz", "validate", wacz)):
+        rows(done(*words, "--json").out)
+    rows(done("verify", source, "--all", "--profile", "--json", status=1).out)
+    return text
+
+
+def copied(folder: Path, source: Path, raw: list[bytes], chosen: set[int]) -> None:
+    """Assert that verbs that copy records choose them by what is printed, and keep their bytes."""
+    uris = folder / "uris"
+    some = [raw[it] for it in sorted(chosen)]
+    others = [it for number, it in enumerate(raw) if number not in chosen]
+    written = [as_utf8(it.decode("utf-8", "surrogateescape")) for it in some]
+    uris.write_text("\n".join(written), "utf-8", newline="\n")
+    new = folder / "new.warc.zst"
+    for verb, expected in (
+        (("filter", source, "--uris", uris), some),
+        (("redact", source, "--uris", uris), [*others, *(it.replace(b"\0", b"%00") for it in some)]),
+        (("convert", source), raw),
+        (("concat", source, source), raw * 2),
+        (("dedupe", source), raw),
+        (("recover", source), raw),
+    ):
+        rows(done(*verb, "-o", new, "--json").out)
+        with seekwarc.open(new) as archive:
+            stored = [it.header.raw for it in archive]
+        for header, uri in zip(stored, expected, strict=True):
+            assert b"\r\nWARC-Target-URI: " + uri + b"\r\n" in header
+        new.unlink()
+
+
+def tables_agree(path: Path, text: str, name: str) -> None:
+    """Assert that programs for tables read JSON Lines, and find the same URIs."""
+    uris = [it[name] for it in rows(text)]
+    path.write_text(text, "utf-8", newline="\n")
+    pandas, polars, duckdb = map(pytest.importorskip, ("pandas", "polars", "duckdb"))
+    assert pandas.read_json(path, lines=True)[name].to_list() == uris
+    assert polars.read_ndjson(path)[name].to_list() == uris
+    found = duckdb.sql(f"SELECT {name} FROM read_json('{path}', maximum_object_size=100000000)")
+    assert [it for (it,) in found.fetchall()] == uris
+
+
+def rows(text: str) -> list[dict[str, Any]]:
+    """Return the values of JSON Lines."""
+    return [checked(it) for it in text.split("\n") if it]
+
+
+def checked(line: str) -> dict[str, Any]:
+    """Return the value of JSON, whose text is all Unicode."""
+    value: dict[str, Any] = json.loads(line)
+    json.dumps(value, ensure_ascii=False).encode()
+    return value
+
+
+def done(*words: object, status: int = 0) -> Ran:
+    """Run a verb, and assert how it ends."""
+    ran = run([str(it) for it in words])
+    assert ran.status == status, ran.err
+    assert not re.search(r"\\ud[89a-f]", ran.err)
+    return ran
