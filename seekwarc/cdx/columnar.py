@@ -122,14 +122,14 @@ def columnar_schema() -> pa.Schema:
 
 def row_of(line: CdxjLine) -> list[object]:
     """Return the values of a line, in the order of `COLUMNS`."""
-    fields = line.fields
-    url = line.uri
+    fields = {name: as_utf8(text) for name, text in line.fields.items()}
+    url = fields.get("url")
     if url is None:
         raise FormatError("this line of the index has no URI")
     values: dict[str, object] = {column: fields.get(field) for column, field in _FIELDS.items()}
     for name in _NUMBERS:
         values[name] = whole_number(fields.get(_FIELDS[name], ""))
-    values |= zip(_URL_COLUMNS, _url_values(as_utf8(url)), strict=True)
+    values |= zip(_URL_COLUMNS, _url_values(url), strict=True)
     status = whole_number(fields.get("status", ""))
     digest = fields.get("digest")
     identity = _UUID.fullmatch(fields.get("recordId", ""))

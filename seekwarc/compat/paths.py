@@ -2,8 +2,7 @@
 
 A URI is a path already. But programs that walk through folders split paths at every slash, read `*`, `?` and
 `[` as patterns and `::` as the border between two URLs, and drop a slash at the end. So a listing escapes
-these characters with per cent signs, as `as_utf8` does bytes that are not UTF-8, and nothing else: `name_of`
-and `uri_of` are each other's inverse. A
+these characters with per cent signs, and nothing else: `name_of` and `uri_of` are each other's inverse. A
 capture whose URI is also a folder of others is listed in that folder, as `%`. And what would be misread as a
 date, as a place, or as the path of a mounted file system is listed in a folder `%` of its own.
 
@@ -24,7 +23,6 @@ from urllib.parse import unquote
 
 from seekwarc.errors import FormatError
 from seekwarc.format.dates import date_of_digits
-from seekwarc.format.uri import as_utf8
 from seekwarc.format.values import without_brackets
 
 __all__ = ["MISREAD", "SELF", "CapturePath", "folder_prefix", "folders_of", "name_of", "uri_of"]
@@ -98,7 +96,7 @@ class CapturePath:
 
 def name_of(uri: str) -> str:
     """Return the path of a URI in listings: no part of it is empty or dots, and none is a pattern."""
-    head, rest = _split(as_utf8(uri))
+    head, rest = _split(uri)
     # Slashes after the path do not separate folders.
     path, mark, query = rest.partition("?")
     *folders, last = path.split("/")
