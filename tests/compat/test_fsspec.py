@@ -22,6 +22,7 @@ import seekwarc
 from seekwarc import tools
 from seekwarc.compat.fsspec import WarcFileSystem
 from seekwarc.errors import ChecksumError, FormatError, LimitError, SourceError, UnsupportedError
+from seekwarc.format.uri import as_utf8
 from tests.compat.conftest import FILM, PAGE, SITE
 from tests.conftest import ROOT
 from tests.support.partial import URI, PartsWriter
@@ -268,12 +269,13 @@ def write_resources(path: Path, uris: set[bytes]) -> None:
 def test_each_listed_name_opens_its_own_record(scratch: Path, uris: set[bytes]) -> None:
     write_resources(scratch / "all.warc", uris)
     tools.index([scratch / "all.warc"], scratch / "all.cdxj", existing="overwrite")
+    stored = {as_utf8(it.decode(errors="surrogateescape")): it for it in uris}
     for options in ({"fo": scratch / "all.warc"}, {"index": scratch / "all.cdxj"}):
         archive = WarcFileSystem(**options)
         listed = archive.find("", detail=True)
-        assert {info["uri"].encode(errors="surrogateescape") for info in listed.values()} == uris
+        assert {as_utf8(info["uri"]) for info in listed.values()} == stored.keys()
         for name, info in listed.items():
-            own = info["uri"].encode(errors="surrogateescape")
+            own = stored[as_utf8(info["uri"])]
             assert archive.cat_file(f"warc://{name}") == archive.open(name).read() == own
         archive.close()
 
