@@ -131,8 +131,8 @@ class Batches:
       gzip member, this says so.
     - text, title, lang: of HTML, PDF and plain text; see `PageText`. They are made only if they are named.
 
-    Bytes of a text that are not UTF-8 become U+FFFD. A payload that was too large, or was not wanted, can be
-    read later by filename, offset and length.
+    Bytes of a text that are not UTF-8 are escaped as in a URI, "caf%E9". A payload that was too large, or was
+    not wanted, can be read later by filename, offset and length.
 
     Attributes:
         schema: Names and types of the columns, a `pyarrow.Schema`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
 import re
 import zipfile
@@ -106,6 +107,44 @@ def test_parts_are_joined_by_the_written_uri_under_the_stored_one(tmp_path: Path
         made = [it.header.raw for it in archive if it.type == "conversion"]
     assert len(made) == 1
     assert b"\r\nWARC-Target-URI: " + uri + b"\r\n" in made[0]
+
+
+def test_an_index_leads_to_a_file_whose_name_is_not_utf8(tmp_path: Path) -> None:
+    source = tmp_path / os.fsdecode(b"caf\xe9.warc.gz")
+    try:
+        source.write_bytes(odd_archive([SITE + b"\xe9"]))
+    except OSError:
+        pytest.skip("names are UTF-8 on this file system")
+    for name in ("a.cdxj", "a.parquet"):
+        index = tmp_path / name
+        done("index", *(["--parquet"] if name == "a.parquet" else []), source, "-o", index)
+        with seekwarc.Index(index) as found:
+            assert [it.fields["filename"] for it in found] == ["caf%E9.warc.gz"]
+            assert [it.open().offset for it in found] == [0]
+        (it,) = rows(done("filter", source, "--cdxj", index, "-n", "--json").out)
+        assert it["files"] == [str(tmp_path / "caf%E9.warc.gz")]
+        assert it["matched"] == 1
+    (it,) = rows(done("ls", source, "--json").out)
+    assert it["file"] == str(tmp_path / "caf%E9.warc.gz")
+
+
+def test_surrogates_in_the_index_of_another_program_are_not_passed_on(tmp_path: Path) -> None:
+    index = tmp_path / "a.cdxj"
+    for name in ("a.warc.zst", "b.warc.zst"):
+        (tmp_path / "a.warc.gz").write_bytes(odd_archive([SITE + b"\xe9", SITE + b"\xff"]))
+        done("convert", tmp_path / "a.warc.gz", "-o", tmp_path / name)
+    done("index", tmp_path / "a.warc.zst", tmp_path / "b.warc.zst", "-o", index)
+    text = index.read_text("ascii")
+    index.write_text(text.replace("/%E9", "/\\udce9").replace("/%FF", "/\\ud800"), "ascii", newline="\n")
+    found = rows(done("lookup", index, "example.org", "--match", "host", "--json").out)
+    assert {it["url"] for it in found} == {f"{SITE.decode()}%E9", f"{SITE.decode()}%ED%A0%80"}
+    archive = tmp_path / "a.warc.zst"
+    done("redact", archive, "--uri", "*/%E9", "--index", index, "--in-place", "--json", status=1)
+    assert [checked(it.split(" ", 2)[2])["url"] for it in index.read_text("ascii").splitlines()] == [
+        f"{SITE.decode()}%E9",
+        f"{SITE.decode()}%ED%A0%80",
+        f"{SITE.decode()}%FF",
+    ]
 
 
 def agreed(folder: Path, count: int, *, cats: int) -> None:

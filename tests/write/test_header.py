@@ -11,6 +11,7 @@ import pytest
 
 import seekwarc
 from seekwarc.format.rules import check_header
+from seekwarc.format.uri import StoredUri
 from seekwarc.write.header import HeaderDraft, bracketed, new_id, pairs_of
 from tests.support.writing import DATE, URI
 
@@ -171,6 +172,17 @@ def test_a_rule_error_is_a_value_error() -> None:
 def test_a_value_with_control_characters_is_refused(value: str) -> None:
     with pytest.raises(seekwarc.RuleError, match=r"value of X-Own .*WARC 1\.1, clause 4"):
         draft(("X-Own", value)).check()
+
+
+@pytest.mark.parametrize(
+    ("uri", "written"),
+    [("http://e.org/\udce9 <\x01>", b"http://e.org/\xe9 <\x01>"), ("x\0\r\n", b"x%00%0D%0A"), ("", b"")],
+)
+def test_the_uri_of_a_stored_record_is_written_as_it_is(uri: str, written: bytes) -> None:
+    made = HeaderDraft([("WARC-Type", "metadata"), ("WARC-Record-ID", "<urn:x:1>"), ("WARC-Date", DATE)])
+    made.add("WARC-Target-URI", StoredUri(uri))
+    made.check()
+    assert b"\r\nWARC-Target-URI: %b\r\n" % written in made.header(0).raw
 
 
 def test_a_value_may_contain_a_tab() -> None:
