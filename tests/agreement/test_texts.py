@@ -13,9 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from anyio.from_thread import start_blocking_portal
 
 import seekwarc
 from seekwarc.format.uri import as_utf8
+from seekwarc.serve.app import application
+from seekwarc.serve.library import Library
+from tests.serve.asgi import Client
 from tests.support.rounds import rounds
 from tests.support.verbs import Ran, run
 
@@ -107,6 +111,20 @@ def test_parts_are_joined_by_the_written_uri_under_the_stored_one(tmp_path: Path
         made = [it.header.raw for it in archive if it.type == "conversion"]
     assert len(made) == 1
     assert b"\r\nWARC-Target-URI: " + uri + b"\r\n" in made[0]
+
+
+@pytest.mark.needs("module:starlette")
+def test_a_server_finds_records_by_the_uris_that_it_lists(tmp_path: Path) -> None:
+    raw = [*odd_uris(random.Random(1), 30)]
+    (tmp_path / "a.warc.gz").write_bytes(odd_archive(raw))
+    with Library([tmp_path / "a.warc.gz"]) as library, start_blocking_portal() as portal:
+        library.read()
+        client = Client(application(library), portal)
+        listed = rows(client.get("/api/records", limit=30).body.decode())[0]["records"]
+        assert [it["uri"] for it in listed] == [as_utf8(it.decode(errors="surrogateescape")) for it in raw]
+        for number, it in enumerate(listed):
+            for uri in (it["uri"], raw[number]):
+                assert client.get("/payload", uri=uri).body.endswith(b" %d" % number), uri
 
 
 def test_an_index_leads_to_a_file_whose_name_is_not_utf8(tmp_path: Path) -> None:
