@@ -182,6 +182,10 @@ def indexed(folder: Path, source: Path, uris: list[str], *, cats: list[str]) -> 
     """Assert that lists of records and indexes agree, and lead to the records; return their JSON."""
     listed = done("ls", source, "--json").out
     assert [it["uri"] for it in rows(listed)] == uris
+    printed = done("ls", source).out.splitlines()[1:]
+    assert [uri for uri, line in zip(uris, printed, strict=True) if line.endswith(f"  {uri}")] == [
+        it for it in uris if it.isprintable()
+    ]
     offsets = dict(zip(uris, (it["offset"] for it in rows(listed)), strict=True))
     index, columnar = folder / "a.cdxj", folder / "a.parquet"
     done("index", source, "-o", index)
