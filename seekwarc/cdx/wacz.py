@@ -23,7 +23,6 @@ from seekwarc.errors import FormatError, LimitError, NotFoundError, SegmentError
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
-from seekwarc.format.uri import as_utf8
 from seekwarc.read.options import ReaderOptions
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
@@ -154,9 +153,6 @@ class _WaczIndex:
 
     def similar(self, uri: str) -> Sequence[Entry]:
         return [entry_of_line(it) for it in self._captures.lookup(uri) if it.is_capture]
-        wanted = as_utf8(uri)
-        found = self._captures.lookup(uri)
-        return [entry_of_line(it) for it in found if as_utf8(it.uri or "") == wanted]
 
     def by_payload(self, digest: Digest) -> Sequence[Entry]:
         found = (it for it in self._captures if it.digest is not None and it.digest.key == digest.key)

@@ -106,11 +106,8 @@ def _lines(options: argparse.Namespace, files: list[str], listing: _Listing, wid
                     line = f"{printable(name):<{width}} {line}"
                 yield _Line(line, record)
         if options.json and listing.damages:
-            yield _Line(json.dumps(_damaged(name, listing.damages)))
-        listing.end(name)
             yield _Line(json_text(_damaged(name, listing.damages)))
-        listing.places += [(name, it.offset or 0) for it in listing.damages]
-        listing.damages.clear()
+        listing.end(name)
 
 
 def _sorted(lines: Iterator[_Line], key: Callable[[Record], bytes]) -> Iterator[_Line]:

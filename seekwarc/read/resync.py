@@ -353,10 +353,8 @@ def _problem(
         return "shared", SHARED if is_whole else NOT_YET
     if is_whole:
         gap = grammar.after_gap.search(rest)
-        if not after:
-            return None
-        surplus = too_small(length, gap.end()) if gap else too_small(length, len(rest), END_OF_FRAME)
-        return "length", surplus
+        place = (gap.end(), "the next record") if gap else (len(rest), END_OF_FRAME)
+        return ("length", too_small(length, *place)) if after else None
     if error is not None and is_cut and not after:
         return "cut", f"{CUT_OFF}: {error.message}"
     if error is not None and not is_cut:

@@ -28,7 +28,6 @@ __all__ = [
     "OCTETS",
     "SAFE",
     "Part",
-    "clean",
     "content_headers",
     "entity_tag",
     "payload_type",
@@ -67,9 +66,6 @@ TEXTUAL: Final = frozenset({"application/json", "application/x-ndjson", "applica
 _TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,126}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}")
 _CHARSET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 _NOT_IN_NAMES = re.compile(r'[\x00-\x1f\x7f-\x9f/\\:*?"<>|\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]')
-
-
-clean = as_utf8
 
 
 def payload_type(record: Record) -> MediaType | None:
