@@ -299,11 +299,14 @@ class RecordSearch:
         plain, grammar = self._compression == "none", self._file.grammar
         beginning = _BEGINNINGS.get(self._compression, grammar.beginning)
         # What a header that begins in a step may need lies within one step and a header.
-        while (end is None or offset < end) and (data := window.take(offset, SEARCH_STEP + MAX_HEADER)):
+        # The byte before tells whether a line begins there.
+        before = min(offset, 1)
+        size = before + SEARCH_STEP + MAX_HEADER
+        while (end is None or offset < end) and len(data := window.take(offset - before, size)) > before:
             blank, lures = -1, 0
-            for match in beginning.finditer(data):
+            for match in beginning.finditer(data, before):
                 start = match.start()
-                if start >= SEARCH_STEP:
+                if start >= before + SEARCH_STEP:
                     break
                 if plain:
                     if start >= blank:
@@ -313,7 +316,8 @@ class RecordSearch:
                     lures += 1
                     if lures > MAX_LURES or blank - start > MAX_HEADER:
                         continue
-                self._reached = max(self._reached, offset + start)
-                yield offset + start
+                start += offset - before
+                self._reached = max(self._reached, start)
+                yield start
             offset += SEARCH_STEP
             self._reached = max(self._reached, offset)

@@ -200,6 +200,12 @@ def test_after_damage_the_next_record_is_found() -> None:
         ]
 
 
+def test_the_rest_of_an_url_begins_no_record() -> None:
+    cut = ARC[:-5]
+    found = seekwarc.tools.verify(cut).of("damage")
+    assert [it.offset for it in found] == [cut.rindex(b"http://example.org/a")]
+
+
 def test_only_a_version_block_at_the_beginning_makes_an_arc_file() -> None:
     line = ARC_RECORDS[1]
     for data in (line, gzip.compress(line), b"\n" + ARC, b"filedesc: x\n" + line, b"filedesc" + line):
