@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from seekwarc.cli.arguments import add_flag, add_jobs_argument, add_output_arguments
 from seekwarc.cli.options import writer_options
-from seekwarc.cli.printing import printable, report, say
+from seekwarc.cli.printing import passed_over, printable, report, say
 from seekwarc.cli.progress import progress_bar, progress_is_seen, watch
 from seekwarc.cli.targets import absolute, output_target
 from seekwarc.compiling import override
@@ -62,7 +62,10 @@ STATUS_WORDS: Final = {
 }
 
 
-def add_batch_arguments(parser: argparse.ArgumentParser, *, made: str | None = None) -> None:
+def add_batch_arguments(
+    parser: argparse.ArgumentParser, *, made: str | None = None, looks: bool = False
+) -> None:
+    """Add the options of `run_batch`; with `looks`, of a verb that only looks, and so always goes on."""
     group = parser.add_argument_group("many files")
     if made is not None:
         group.add_argument(
@@ -78,7 +81,10 @@ def add_batch_arguments(parser: argparse.ArgumentParser, *, made: str | None = N
         help="let the workers of the Dask cluster at this address (tcp://host:8786) process the files; they "
         "open each FILE, and DIR, by the same name",
     )
-    add_flag(group, "-k", "--keep-going", text="continue with the other files after one has failed")
+    always = " (always done)" if looks else ""
+    text = f"continue with the other files after one has failed{always}"
+    add_flag(group, "-k", "--keep-going", text=text)
+    parser.set_defaults(keep_going=looks)
 
 
 def _processes(options: argparse.Namespace, jobs: Sequence[Job]) -> int:
@@ -267,13 +273,23 @@ class Printer(Report):
     def _beside_the_bar(self) -> Any:  # noqa: ANN401
         return nullcontext() if self.bar is None else self.bar.external_write_mode(file=sys.stderr)
 
-    def print_summary(self) -> None:
-        """Print how many files there were, by outcome, and which of them failed."""
-        total = self._counts.total()
+    def say_failed(self) -> None:
+        """Say how many files failed, if any: what is printed is about the others."""
+        if self._counts[Status.NOT_RUN]:
+            say(self._outcomes())
+        elif self._failed:
+            say(passed_over(len(self._failed), self._counts.total()))
+
+    def _outcomes(self) -> str:
         each = ", ".join(
             f"{self._counts[status]} {text}" for status, text in STATUS_WORDS.items() if self._counts[status]
         )
-        print(f"{counted(total, 'file')}: {each}" if total else NOTHING_TO_DO)
+        return f"{counted(self._counts.total(), 'file')}: {each}"
+
+    def print_summary(self) -> None:
+        """Print how many files there were, by outcome, and which of them failed."""
+        total = self._counts.total()
+        print(self._outcomes() if total else NOTHING_TO_DO)
         if (line := self.total()) is not None:
             print(line)
         # What was printed about each may be thousands of lines ago.
@@ -312,8 +328,11 @@ def run_batch(options: argparse.Namespace, jobs: Sequence[Job], work: Work, prin
             folder=folder,
             on_progress=None if shows_bar else watch,
         )
-    if many and printer.summary and not options.json:
-        printer.print_summary()
+    if many and not options.json:
+        if printer.summary:
+            printer.print_summary()
+        else:
+            printer.say_failed()
     return status
 
 

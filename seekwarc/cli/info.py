@@ -1,10 +1,11 @@
 """Describe a file, or one record: its frames, their sizes, its seek table, the cost of a range.
 
-Several files, or all WARC files in and below a folder, are described one by one. With --since and --until,
-only the records of that time are counted, or the first of them with the URI is described. With --by, the
-records of all files together are counted by type, HTTP status, media type, host or month, those with the most
-stored bytes first; what revisits save is the stored bytes of the captures that they repeat. An index (.cdxj,
-.idx, .parquet) is counted without opening the files that it names.
+Several files, or all WARC files in and below a folder, are described one by one; one that cannot be read is
+named and passed over. With --since and --until, only the records of that time are counted, or the first of
+them with the URI is described. With --by, the records of all files together are counted by type, HTTP status,
+media type, host or month, those with the most stored bytes first; what revisits save is the stored bytes of
+the captures that they repeat. An index (.cdxj, .idx, .parquet) is counted without opening the files that it
+names.
 
 seekwarc info crawl.warc.zst
 seekwarc info crawls/ --json
@@ -99,25 +100,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--top", type=count_of("number", 1), default=TOP, metavar="N", help=text)
     add_sidecar_argument(parser)
     add_json_argument(parser, "file")
-    add_batch_arguments(parser)
+    add_batch_arguments(parser, looks=True)
     add_limit_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     split_offset(options)
     if (options.offset, options.uri, options.id) == (None, None, None):
-        jobs = [Job(name) for name in expand(options.files)]
-        given = open_options(options, len(jobs))
-        work = _Describing(given, Selection.of(since=options.since, until=options.until), options.by)
-        totals = _Totals()
-        printer = Printer(_file_text, _file_json, keep=totals.add, summary=False)
-        status = run_batch(options, jobs, work, printer)
-        for name in filter(is_wacz, options.files):
-            _print_pages(name, as_json=options.json)
-        if options.by is not None:
-            shown, others = totals.groups.most(options.top)
-            print(totals.json(shown, others, options.by) if options.json else totals.text(shown, others))
-        return status
+        return _describe_files(options)
     if options.by is not None:
         raise SeekWarcError("--by counts the records of files: leave out the offset, --uri or --id")
     with ExitStack() as opened:
@@ -142,6 +132,21 @@ def run(options: argparse.Namespace) -> int:
         print(f"{'cost':<12} {label}: {_cost(plan)}")
         if options.frames and table is not None:
             _print_frames(table, record.offset)
+    return status
+
+
+def _describe_files(options: argparse.Namespace) -> int:
+    jobs = [Job(name) for name in expand(options.files)]
+    given = open_options(options, len(jobs))
+    work = _Describing(given, Selection.of(since=options.since, until=options.until), options.by)
+    totals = _Totals()
+    printer = Printer(_file_text, _file_json, keep=totals.add, summary=False)
+    status = run_batch(options, jobs, work, printer)
+    for name in filter(is_wacz, options.files):
+        _print_pages(name, as_json=options.json)
+    if options.by is not None:
+        shown, others = totals.groups.most(options.top)
+        print(totals.json(shown, others, options.by) if options.json else totals.text(shown, others))
     return status
 
 

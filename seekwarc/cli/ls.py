@@ -1,8 +1,9 @@
 """List the records of WARC files, one per line: offset, length, type, date, size, frames, URI.
 
 Offset and length say where the record is in the file, as in CDX; size is the length of its block. With
-several files, the first column is the file; a folder means all WARC files in and below it. Blocks of
-large records are not decompressed, except their beginnings for --status and --mime. `-` is standard input.
+several files, the first column is the file, and one that cannot be read is named and passed over; a folder
+means all WARC files in and below it. Blocks of large records are not decompressed, except their beginnings
+for --status and --mime. `-` is standard input.
 
 With --sort, all files are read before the first line is printed: the largest records come first, or the
 oldest, or those of each site together. What does not fit into memory goes into temporary files.
@@ -23,7 +24,7 @@ from typing import Final, NamedTuple
 
 from seekwarc.cli.arguments import add_json_argument
 from seekwarc.cli.options import add_limit_arguments, add_sidecar_argument, open_options
-from seekwarc.cli.printing import printable, say
+from seekwarc.cli.printing import passed_over, printable, say
 from seekwarc.cli.selecting import add_selection_arguments, archives_named, selection_of
 from seekwarc.cli.targets import open_archive
 from seekwarc.collection.entry import damaged_places, with_lengths
@@ -79,14 +80,15 @@ def run(options: argparse.Namespace) -> int:
         head = ""
     sys.stdout.flush()
     places = sum(map(len, listing.places.values()))
-    if places and (listing.found or places > 1) and not options.json:
+    if (places > 1 or (places and listing.found) or listing.failed) and not options.json:
         found = [damaged_places(at, PLACES[it]) for it, at in listing.places.items()]
+        found += [passed_over(listing.failed, len(files))] if listing.failed else []
         say(", ".join([counted(listing.found, "record"), *found]))
-    if selection and not listing.found and not places:
+    if selection and not listing.found and not places and not listing.failed:
         unknown = sorted(selection.types - RECORD_TYPES)
         hint = f" ({', '.join(unknown)}: not a type of the standard)" if unknown else ""
         raise NotFoundError(f"no record matches{hint}; `seekwarc ls` without conditions lists all")
-    return int(places > 0)
+    return max(listing.status, int(places > 0))
 
 
 class _Line(NamedTuple):
@@ -99,14 +101,22 @@ def _lines(options: argparse.Namespace, files: list[str], listing: _Listing, wid
     for name in files:
         # The JSON of a failure names the file.
         options.file = name
-        with open_archive(name, **open_options(options, len(files))) as archive:
-            for record in listing.wanted(with_lengths(archive, listing.pass_over)):
-                line = _json(name, record) if options.json else _line(record)
-                if width and not options.json:
-                    line = f"{printable(name):<{width}} {line}"
-                yield _Line(line, record)
-        if options.json and listing.damages:
-            yield _Line(json_text(_damaged(name, listing.damages)))
+        given = open_options(options, len(files))
+        failures: list[SeekWarcError] = []
+        try:
+            with open_archive(name, **given) as archive:
+                for record in listing.wanted(with_lengths(archive, listing.pass_over)):
+                    line = _json(name, record) if options.json else _line(record)
+                    if width and not options.json:
+                        line = f"{printable(name):<{width}} {line}"
+                    yield _Line(line, record)
+        except SeekWarcError as error:
+            if len(files) == 1:
+                raise
+            listing.fail(error)
+            failures.append(error)
+        if options.json and (failures or listing.damages):
+            yield _Line(json_text(_damaged(name, failures, listing.damages)))
         listing.end(name)
 
 
@@ -156,6 +166,8 @@ class _Listing:
         self._selection = selection
         self._is_choosy = bool(selection)
         self.found = 0
+        self.failed = self.status = 0
+        """Files that were passed over, and the highest exit status of these."""
         self.damages: list[FormatError] = []
         """Damage of the current file."""
         self.places: dict[ProblemSeverity, list[tuple[str, int]]] = {}
@@ -165,6 +177,14 @@ class _Listing:
         self.damages.append(damage)
         if len(self.damages) <= MAX_PRINTED:
             say(str(damage))
+
+    def fail(self, error: SeekWarcError) -> None:
+        """Say why a file is passed over."""
+        from seekwarc.jobs.outcome import Failure
+
+        failure = Failure.of(error)
+        self.failed, self.status = self.failed + 1, max(self.status, failure.status)
+        say(failure.message + failure.way_out)
 
     def end(self, name: str) -> None:
         """Keep the places of a file of this name, which was listed to its end."""
@@ -188,7 +208,7 @@ class _Listing:
                 yield record
 
 
-def _damaged(name: str, damages: list[FormatError]) -> dict[str, object]:
+def _damaged(name: str, failures: list[SeekWarcError], damages: list[FormatError]) -> dict[str, object]:
     from seekwarc.jobs.outcome import Failure, Status
 
     return {
@@ -196,7 +216,7 @@ def _damaged(name: str, damages: list[FormatError]) -> dict[str, object]:
         "target": None,
         "status": Status.FAILED,
         "damaged": [it.offset for it in damages if ProblemSeverity.of(it) is ProblemSeverity.DAMAGE],
-        "error": Failure.of(damages[0]).as_json(),
+        "error": Failure.of([*failures, *damages][0]).as_json(),
     }
 
 

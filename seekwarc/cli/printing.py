@@ -10,6 +10,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from seekwarc.cli.sizes import human_size
+from seekwarc.format.words import counted
 
 if TYPE_CHECKING:
     from seekwarc.edit.concatenating import Concatenation
@@ -23,6 +24,7 @@ __all__ = [
     "copied_text",
     "dictionary_json",
     "done_json",
+    "passed_over",
     "picked",
     "piece_json",
     "piece_text",
@@ -64,6 +66,11 @@ def say(text: str) -> None:
     """Print a message to standard error, if that can be written to."""
     with contextlib.suppress(OSError, ValueError):
         report(f"seekwarc: {printable(text)}", target="-")
+
+
+def passed_over(count: int, total: int) -> str:
+    """Return the last line of a verb that goes on with the other files."""
+    return f"{count} of {counted(total, 'file')} passed over"
 
 
 def report_done(options: argparse.Namespace, text: str, fields: dict[str, object]) -> None:

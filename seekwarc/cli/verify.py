@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_flag(parser, "--quiet", text="print problems only, no summary")
     add_flag(parser, "--json", text="print a JSON object for each problem and each file, one a line")
-    add_batch_arguments(parser)
+    add_batch_arguments(parser, looks=True)
     add_limit_arguments(parser)
 
 

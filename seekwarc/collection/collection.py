@@ -26,7 +26,7 @@ from seekwarc.format.values import without_brackets
 from seekwarc.format.words import counted
 from seekwarc.options import shown
 from seekwarc.read.options import ReaderOptions
-from seekwarc.read.reader import Reader, WholeReader
+from seekwarc.read.reader import Reader, WholeReader, begun
 from seekwarc.read.record import Record
 from seekwarc.storage.expand import expand
 from seekwarc.storage.source import RangeReadable
@@ -51,7 +51,8 @@ class Collection(Closing):
             for the files in them.
         index: Index of the records. By default, one is made by scanning the files when it is first needed; it
             is a `MemoryIndex`: 16 MiB of memory, and a temporary file with about 400 bytes per record.
-        **options: Options of each `Reader`.
+        **options: Options of each `Reader`. With `on_error` a file that is empty or not an archive is passed
+            over, too: with "skip" there is a `FormatWarning`, a function is called with the error.
 
     Raises:
         SourceError: A file cannot be opened.
@@ -119,11 +120,12 @@ class Collection(Closing):
         """Yield every stored record of every file, in order.
 
         Raises:
-            FormatError: A file is damaged; the records before the damage were yielded.
+            FormatError: A file is damaged, and `on_error` is not given; the records before the damage were
+                yielded.
             SourceError: A file cannot be read.
         """
         for reader in self._readers.values():
-            yield from reader
+            yield from begun(reader, reader.__iter__)
 
     @property
     def files(self) -> Sequence[Reader]:
@@ -138,7 +140,7 @@ class Collection(Closing):
         given.
 
         Raises:
-            FormatError: A file is not a WARC file.
+            FormatError: A file is not a WARC file, and `on_error` is not given.
         """
         with self._lock:
             if self._index is None:

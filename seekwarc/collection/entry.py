@@ -11,6 +11,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from functools import partial
 from operator import attrgetter
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -23,7 +24,7 @@ from seekwarc.format.profiles import is_server_not_modified
 from seekwarc.format.seektable import TableChoice, TableTrust
 from seekwarc.format.values import MediaType
 from seekwarc.format.words import counted
-from seekwarc.read.reader import Reader
+from seekwarc.read.reader import Reader, begun
 from seekwarc.read.record import Record
 from seekwarc.read.zstd_body import table_choice
 
@@ -263,7 +264,8 @@ def with_next(
         if on_damage is not None:
             on_damage(passed)
 
-    records = iter(archive) if on_damage is None else archive.past_damage(note)
+    begin = archive.__iter__ if on_damage is None else partial(archive.past_damage, note)
+    records = begun(archive, begin)
     while damage is None:
         has_passed = False
         try:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 import re
+import warnings
 from typing import TYPE_CHECKING, ClassVar, Final, Self, SupportsIndex, Unpack
 
 from seekwarc.closing import Closing
-from seekwarc.errors import FormatError, RangeError, SeekWarcError, SourceError
+from seekwarc.errors import FormatError, FormatWarning, RangeError, SeekWarcError, SourceError
 from seekwarc.format.seektable import TableTrust
 from seekwarc.format.words import counted
 from seekwarc.options import integer
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     OnError: TypeAlias = Literal["raise", "skip"] | Callable[[FormatError], object]
 
-__all__ = ["Reader", "WholeReader"]
+__all__ = ["Reader", "WholeReader", "begun"]
 
 _DIGITS: Final = r"[0-9]{1,18}"
 
@@ -412,6 +413,24 @@ class WholeReader(Reader):
     """
 
     _options_type = ReadOptions
+
+
+def begun(archive: Reader, begin: Callable[[], Iterator[Record]]) -> Iterator[Record]:
+    """Begin to read one of several files. One that is not an archive has no records, if `on_error` is given.
+
+    If that is "skip", a `FormatWarning` says so; a function is called with the error.
+    """
+    try:
+        return begin()
+    except FormatError as error:
+        on_error = archive._on_error  # noqa: SLF001 - its own module
+        if on_error == "raise":
+            raise
+        if callable(on_error):
+            on_error(error)
+        else:
+            warnings.warn(f"{error}; the file is passed over", FormatWarning, stacklevel=3)
+        return iter(())
 
 
 def _records_from(

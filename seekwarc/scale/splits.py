@@ -24,7 +24,7 @@ from seekwarc.errors import RangeError, SeekWarcError, SourceChangedError
 from seekwarc.format.seektable import parse_table_choice
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.options import OpenOptions, ReaderOptions, SidecarOptions
-from seekwarc.read.reader import Reader
+from seekwarc.read.reader import Reader, begun
 from seekwarc.read.record import Record
 from seekwarc.read.zstd_body import table_choice
 from seekwarc.scale.boundaries import Cuts, find_cuts, large_records
@@ -235,7 +235,8 @@ def read_split(split: Split, **options: Unpack[ReaderOptions]) -> Iterator[Recor
     Args:
         split: Made by `splits`, perhaps in another process.
         **options: Options of `seekwarc.open`. `on_error` is what to do where the file is damaged: "raise",
-            "skip", or a function, which is called with the damage before the next record is searched for.
+            "skip", or a function, which is called with the damage before the next record is searched for. A
+            file that is empty, or not an archive, has no records then; "skip" issues a `FormatWarning`.
 
     Raises:
         SourceChangedError: The file was replaced since the split was made, or while it is read. If a local
@@ -260,7 +261,7 @@ def read_records(split: Split, **options: Unpack[ReaderOptions]) -> Iterator[Rec
     """Yield the records of a split of records; see `read_split`."""
     with Reader(split.filename, **options) as archive:
         whole = not split.start and split.stop is None
-        records = iter(archive) if whole else archive.between(split.start, split.stop)
+        records = begun(archive, archive.__iter__) if whole else archive.between(split.start, split.stop)
         with checked(_version_check(archive, split)):
             yield from records
 

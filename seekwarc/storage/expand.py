@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeVar
 
-from seekwarc.errors import SeekWarcError, SourceError, SourceNotFoundError
+from seekwarc.errors import FormatWarning, SeekWarcError, SourceError, SourceNotFoundError
 
-__all__ = ["expand", "refuse_empty", "walk"]
+__all__ = ["UNFINISHED", "expand", "refuse_empty", "walk"]
 
 T = TypeVar("T")
 
+UNFINISHED: Final = ".open"
+"""Ending of a file's name while it is written, as crawlers use it."""
 _ARCHIVE: Final = r"(?i)\.((mega)?warc(\.(gz|zstd?))?|arc(\.gz)?)$"
 _WILD: Final = "*?["
 
@@ -29,10 +32,13 @@ def expand(
     """Yield the given files, those in the given folders, and those that match the given patterns.
 
     In a folder and its subfolders, WARC and ARC files are recognized by name: .warc, .warc.gz, .warc.zst,
-    .arc, .arc.gz. Hidden files are skipped. In a pattern (`crawls/*.warc.zst`), `**` means folders at
-    any depth; a file that has this very name is taken instead. In an object store, a URL that ends with a
-    slash is a folder. A WACZ that is named, or matches a pattern, stands for the WARC files in it:
+    .arc, .arc.gz. Hidden files are skipped. In a pattern (`crawls/*.warc.zst`), `**` means folders at any
+    depth; a file that has this very name is taken instead. In an object store, a URL that ends with a slash
+    is a folder. A WACZ that is named, or matches a pattern, stands for the WARC files in it:
     `crawl.wacz!/archive/data.warc.gz`. One in a folder is skipped: crawlers leave its WARC files beside it.
+
+    A file that is still being written (`crawl.warc.gz.open`) is skipped with a `FormatWarning`, unless it is
+    named, or matches a pattern that ends with `.open`.
 
     Each file comes once unless `repeat`, those of a folder or pattern in path order. A plain name need not
     exist; what is not a name is yielded as it is.
@@ -75,19 +81,39 @@ def _files(name: str, leave_out: str | None) -> list[str]:
     if "://" in name:
         return _objects(name) if _is_listed(name) else [name]
     if os.path.isdir(name):
-        return _checked(list(_archives_below(name, leave_out)), name)
+        return _checked(_archives_below(name, leave_out), name)
     if not _is_pattern(name) or os.path.exists(name):
         return [name]
     from glob import glob
 
     found = sorted(glob(name, recursive=True))
+    if not name.endswith(UNFINISHED):
+        found = _finished(found)
     if not found:
         raise SourceNotFoundError("no file matches this pattern", source=name)
     return [file for it in found for file in (_archives_below(it, leave_out) if os.path.isdir(it) else [it])]
 
 
-def _archives_below(folder: str, leave_out: str | None) -> Iterator[str]:
-    return (path for path in walk(folder, leave_out) if _is_archive(os.path.basename(path)))
+def _archives_below(folder: str, leave_out: str | None) -> list[str]:
+    return [path for path in _finished(walk(folder, leave_out)) if _is_archive(os.path.basename(path))]
+
+
+def _finished(paths: Iterable[str]) -> list[str]:
+    """Return the paths without those of archives that are still being written, and warn of these."""
+    found: list[str] = []
+    unfinished: list[str] = []
+    for path in paths:
+        is_open = path.endswith(UNFINISHED) and _is_archive(os.path.basename(path).removesuffix(UNFINISHED))
+        (unfinished if is_open else found).append(path)
+    if unfinished:
+        more = f" and {len(unfinished) - 1} more" if len(unfinished) > 1 else ""
+        warnings.warn(
+            f"{unfinished[0]}{more}: passed over, still being written or left by a crash; "
+            "to read such a file, name it",
+            FormatWarning,
+            stacklevel=2,
+        )
+    return found
 
 
 def refuse_empty(name: str) -> None:

@@ -11,6 +11,7 @@ import stat
 from typing import TYPE_CHECKING, BinaryIO, Final, Literal
 
 from seekwarc.errors import TargetError, TargetExistsError
+from seekwarc.storage.expand import UNFINISHED
 from seekwarc.storage.remote_url import is_url, shown_url
 from seekwarc.system import is_at, lock_for_writing, replace
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from seekwarc.storage.upload import StoredObject
 
 __all__ = [
-    "UNFINISHED",
     "Existing",
     "ExistingSeries",
     "give_name",
@@ -45,8 +45,6 @@ Existing = Literal["error", "overwrite"]
 ExistingSeries = Literal["error", "number", "overwrite"]
 """What to do if files of a series exist: refuse to begin, start after them, or replace them."""
 
-UNFINISHED: Final = ".open"
-"""Ending of a file's name while it is written, as crawlers use it."""
 MAX_NAME: Final = 255
 """Maximum bytes of a file name on the file systems in use."""
 
