@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     with found_record(options, part=options.part) as found:
         if found.is_logical:
-            return _printed(found.record.payload, options)
+            return found.status | _printed(found.record.payload, options)
         return found.status | _print_intact(found.record, options)
 
 

@@ -20,10 +20,11 @@ from seekwarc.cli.options import (
     limit_options,
     open_options,
 )
-from seekwarc.cli.printing import say
+from seekwarc.cli.printing import passed_over, say
 from seekwarc.cli.records import RecordSearch, add_record_arguments
 from seekwarc.cli.targets import open_archive
 from seekwarc.errors import HoleError, NotFoundError, SeekWarcError, SegmentError
+from seekwarc.read.options import ReaderOptions
 from seekwarc.read.record import Record
 from seekwarc.storage.expand import expand
 from seekwarc.storage.source import Stats
@@ -117,39 +118,44 @@ def found_record(options: argparse.Namespace, *, part: str = "payload") -> Itera
     if options.offset is not None and len(files) > 1:
         raise SeekWarcError(f"OFFSET names a record of one file, and {options.file} has {len(files)}")
     given = open_options(options, len(files) + len(options.others))
+    search = RecordSearch(options)
     if options.joined and options.uri is not None and part == "payload":
-        with _logical(None, files, options) as found:
+        with _logical(None, files, search, options) as found:
             yield found
         return
-    with _looked_through(files, given, options) as (archive, record, status):
+    with _looked_through(files, given, search, options) as (archive, record, status):
         is_alone = record.type != "revisit" and record.segment_number is None and not options.joined
         if is_alone or part != "payload":
             yield Found(record, status, [archive.stats])
             return
         if archive.size is None:
             raise NotFoundError(PIPE, source=archive.name)
-        with _logical(record, files, options) as found:
-            yield found._replace(status=status)
+        with _logical(record, files, search, options) as found:
+            yield found
 
 
 @contextmanager
 def _looked_through(
-    files: Sequence[str], given: OpenOptions, options: argparse.Namespace
+    files: list[str], given: OpenOptions, search: RecordSearch, options: argparse.Namespace
 ) -> Iterator[tuple[Reader, Record, int]]:
-    """Provide the record that the arguments name, of all files the one that is meant, and the status."""
-    search = RecordSearch(options)
+    """Provide the record that the arguments name, of all files the one that is meant, and the status.
+
+    Files that cannot be read are passed over, and taken out of the list.
+    """
+    total = len(files)
     with ExitStack() as opened:
         kept: Reader | None = None
         for alike in (False, True):
-            for name in files:
+            for name in tuple(files):
                 try:
                     archive = opened.enter_context(open_archive(name, **given))
                     if search.look_in(archive, alike=alike):
                         kept = archive
                 except SeekWarcError as error:
-                    if len(files) == 1:
+                    if total == 1:
                         raise
                     search.pass_over(error)
+                    files.remove(name)
                     continue
                 if archive is not kept:
                     archive.close()
@@ -157,6 +163,8 @@ def _looked_through(
                     break
             if kept is not None or options.uri is None or "-" in files:
                 break
+        if len(files) < total:
+            say(passed_over(total - len(files), total))
         record, status = search.found(options.file)
         yield cast("Reader", kept), record, status
 
@@ -215,16 +223,22 @@ def _digits(date: datetime | None) -> str | None:
 
 
 @contextmanager
-def _logical(record: Record | None, files: Sequence[str], options: argparse.Namespace) -> Iterator[Found]:
+def _logical(
+    record: Record | None, files: Sequence[str], search: RecordSearch, options: argparse.Namespace
+) -> Iterator[Found]:
     """Provide a record whose payload others hold: of a revisit, segments, or a URI captured in parts."""
     from seekwarc.collection.collection import Collection
 
     named = [*files, *options.others]
-    with Collection(named, **open_options(options, len(named))) as collection:
+    given = ReaderOptions(**open_options(options, len(named)))
+    if len(named) > 1:
+        given["on_error"] = search.pass_over
+    with Collection(named, **given) as collection:
         try:
             uri = options.uri if record is None else None
             logical = collection.open_record(record, uri=uri, joined=options.joined)
-            yield Found(logical, 0, [it.stats for it in collection.files], is_logical=True)
+            stats = [it.stats for it in collection.files]
+            yield Found(logical, search.status, stats, is_logical=True)
         except HoleError:
             raise
         except (NotFoundError, SegmentError) as error:

@@ -85,6 +85,7 @@ class RecordSearch:
         self._found: Record | None = None
         self._rank: tuple[int, int] | None = None
         self._near: list[str] = []
+        self._said: set[str] = set()
         self.status = 0
 
     @cached_property
@@ -131,9 +132,11 @@ class RecordSearch:
                     return
 
     def pass_over(self, damage: SeekWarcError) -> None:
-        """Say what is damaged, and go on."""
+        """Say once what is damaged, and go on."""
         self.status = 1
-        say(str(damage))
+        if str(damage) not in self._said:
+            say(str(damage))
+        self._said.add(str(damage))
 
     def found(self, source: str) -> tuple[Record, int]:
         """Return what was found, and the exit status; `source` names what was looked through.

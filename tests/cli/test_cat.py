@@ -407,6 +407,30 @@ def test_a_uri_is_looked_for_in_all_files_of_a_folder_or_pattern(command, tmp_pa
     assert "no file matches" in command("cat", tmp_path / "*.gz", "--uri", "urn:x", status=2).stderr
 
 
+@pytest.mark.parametrize("bad", [b"", b"<!DOCTYPE html>", gzip.compress(b"a log", mtime=0)])
+def test_files_that_cannot_be_read_are_passed_over(command, tmp_path, bad) -> None:
+    (tmp_path / "a.warc.gz").write_bytes(bad)
+    with seekwarc.open(tmp_path / "b.warc.zst", "w") as out:
+        page = out.write_response("http://e.org/a", b"page", status=200)
+    with seekwarc.open(tmp_path / "c.warc.zst", "w") as out:
+        revisit = out.write_revisit("http://e.org/c", refers_to=page, payload_digest=page.payload_digest)
+    path = str(tmp_path / "a.warc.gz")
+    for words in (
+        (tmp_path, "--uri", "http://e.org/a"),
+        (tmp_path, "--uri", "http://e.org/c"),
+        (tmp_path, "--uri", "http://e.org/a", "--joined"),
+        (tmp_path / "c.warc.zst", revisit.offset, "--with", path, tmp_path / "b.warc.zst"),
+    ):
+        answer = command("cat", *words, status=1)
+        assert answer.stdout == b"page"
+        assert answer.stderr.count(path) == 1, "what is wrong is said once"
+    stderr = command("cat", tmp_path, "--uri", "urn:x", status=1).stderr
+    assert stderr.count(path) == 1
+    assert ("1 of 3 files passed over" in stderr) is (bad[:1] != b"\x1f"), "damage is said where it is"
+    for words in (("--uri", "urn:x"), ("--uri", "urn:x", "--joined")):
+        command("cat", path, *words, status=1)
+
+
 @pytest.fixture
 def parts(tmp_path):
     """A film whose parts are in two files, but for its last 1,000 bytes."""

@@ -293,3 +293,9 @@ def test_notes_come_after_captures_in_merged_columnar_indexes(command, tmp_path)
     for path in (tmp_path / "each/a.warc.gz.parquet", tmp_path / "all.parquet"):
         found = pq.read_table(path)["record_type"].to_pylist()
         assert found == ["response", "metadata", "metadata", "request"]
+
+
+def test_files_that_were_not_begun_are_counted(command, crawl, tmp_path) -> None:
+    words = ("index", "none.warc", crawl.zst, crawl.path("warc"), "-o", tmp_path / "x.cdxj")
+    assert "3 files: 1 failed, 2 not started" in command(*words, status=2).stderr
+    assert "1 of 3 files passed over" in command(*words, "--keep-going", status=2).stderr

@@ -346,3 +346,15 @@ def test_the_coverage_of_joined_parts(command, tmp_path) -> None:
     assert "2 parts, not proved: 900 bytes of 1000 (90.0%)" in text
     assert "missing      900-999" in text
     assert command("info", path, 0, "--json").json["joined"] is None
+
+
+def test_files_that_cannot_be_read_are_passed_over(command, crawl, tmp_path) -> None:
+    (tmp_path / "empty.warc.gz").touch()
+    answer = command("info", tmp_path, crawl.zst, status=1)
+    assert "records      5" in answer.out
+    empty, count = answer.stderr.splitlines()
+    assert f"{tmp_path}/empty.warc.gz, offset 0: the file is empty" in empty
+    assert count == "seekwarc: 1 of 2 files passed over"
+    empty, sound = command("info", "--json", tmp_path, crawl.zst, status=1).json_lines
+    assert (empty["status"], empty["records"], empty["error"]["kind"]) == ("failed", None, "unsupported")
+    assert (sound["status"], sound["records"]) == ("done", 5)

@@ -149,9 +149,9 @@ def test_records_after_damage_are_listed(command, crawl, tmp_path) -> None:
     assert stderr.splitlines()[1:] == [f"seekwarc: {counts}"]
 
 
-def test_the_second_file_is_listed_only_if_the_first_could_be(command, crawl) -> None:
-    answer = command("ls", "--json", crawl.zst, "not-there.warc", status=2)
-    *records, end = answer.json_lines
+def test_a_missing_file_is_an_error_and_the_others_are_listed(command, crawl) -> None:
+    answer = command("ls", "--json", "not-there.warc", crawl.zst, status=2)
+    end, *records = answer.json_lines
     assert {record["file"] for record in records} == {str(crawl.zst)}
     assert len(records) == 5
     assert (end["file"], end["status"], end["error"]["kind"]) == ("not-there.warc", "failed", "io")
@@ -309,3 +309,23 @@ def test_dates_are_taken_as_an_index_has_them(command, mixed) -> None:
 def test_a_size_may_have_a_fraction(command, mixed) -> None:
     lines = command("ls", "--json", "--min-size", "1.5K", *mixed).json_lines
     assert [line["size"] for line in lines] == [2000]
+
+
+@pytest.mark.parametrize("sort", [(), ("--sort", "size")])
+def test_files_that_cannot_be_read_are_passed_over(command, crawl, tmp_path, sort) -> None:
+    (tmp_path / "empty.warc.gz").touch()
+    (tmp_path / "page.warc").write_bytes(b"<!DOCTYPE html>")
+    words = ("ls", *sort, tmp_path, crawl.zst)
+    answer = command(*words, status=1)
+    assert len(answer.out.splitlines()) == 1 + 5, "the header, and the records of the last file"
+    empty, page, count = answer.stderr.splitlines()
+    assert f"{tmp_path}/empty.warc.gz, offset 0: the file is empty" in empty
+    assert f"{tmp_path}/page.warc, offset 0: not a WARC file" in page
+    assert count == "seekwarc: 5 records, 2 of 3 files passed over"
+    failed = [it for it in command(*words, "--json", status=1).json_lines if "status" in it]
+    for line in failed:
+        jsonschema.validate(line, SCHEMA)
+        assert (line["status"], line["error"]["kind"], line["damaged"]) == ("failed", "unsupported", [])
+    assert [Path(it["file"]).name for it in failed] == ["empty.warc.gz", "page.warc"]
+    answer = command("ls", "--uri", "urn:x", "not-there.warc", crawl.zst, status=2)
+    assert answer.stderr.splitlines()[-1] == "seekwarc: 0 records, 1 of 2 files passed over"

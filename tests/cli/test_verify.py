@@ -455,3 +455,9 @@ def test_a_report_of_anything_harms_nothing(command, crawl, tmp_path, line) -> N
 def test_a_report_that_cannot_be_written_is_refused(command, crawl, tmp_path) -> None:
     stderr = command("verify", crawl.zst, "--report", tmp_path / "none" / "x", status=2).stderr
     assert "cannot be written" in stderr
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_missing_file_is_an_error_and_the_others_are_checked(command, crawl, jobs) -> None:
+    words = ("verify", "none.warc", crawl.zst, crawl.path("warc"), "--jobs", jobs)
+    assert "3 files: 2 done, 1 failed\n    failed: none.warc (io)" in command(*words, status=2).out

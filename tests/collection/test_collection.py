@@ -688,3 +688,26 @@ def test_the_index_is_made_once_however_many_threads_ask() -> None:
         indexes = list(pool.map(lambda _: collection.index, range(16)))
         assert all(index is indexes[0] for index in indexes)
         assert [len(source.requests) for source in again] == alone
+
+
+@pytest.mark.parametrize("bad", [b"", b"<!DOCTYPE html>", bytes(100)])
+def test_a_file_that_is_no_archive_is_passed_over_if_wanted(tmp_path: Path, bad: bytes) -> None:
+    (tmp_path / "a.warc.gz").write_bytes(bad)
+    with seekwarc.open(tmp_path / "b.warc.gz", "w") as out:
+        out.write_resource(URI, b"b", "text/plain")
+    with Collection(tmp_path) as collection:
+        with pytest.raises(FormatError, match=r"a\.warc\.gz"):
+            list(collection)
+        with pytest.raises(FormatError, match=r"a\.warc\.gz"):
+            _ = collection.index
+    told: list[FormatError] = []
+    with Collection(tmp_path, on_error=told.append) as collection:
+        assert [it.block.read() for it in collection] == [b"b"]
+        assert len(told) == 1
+        assert collection.open_record(uri=URI).block.read() == b"b"
+    assert {it.source for it in told} == {str(tmp_path / "a.warc.gz")}
+    with Collection(tmp_path, on_error="skip") as collection:
+        with pytest.warns(FormatWarning, match=r"a\.warc\.gz.*passed over"):
+            assert [it.block.read() for it in collection] == [b"b"]
+        with pytest.warns(FormatWarning, match=r"a\.warc\.gz.*passed over"):
+            assert len(collection.index.by_uri(URI)) == 1

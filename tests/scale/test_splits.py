@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import seekwarc
-from seekwarc import FormatError, RangeError, SourceChangedError, SourceError, Split
+from seekwarc import FormatError, FormatWarning, RangeError, SourceChangedError, SourceError, Split
 from seekwarc.storage.plan import REMOTE
 from tests.support.foreign import Foreign, text, warc_header
 from tests.support.mutants import Maker
@@ -468,3 +468,18 @@ def test_a_server_that_claims_any_size_is_planned_with_a_few_reads(form, monkeyp
         assert len(list(seekwarc.splits(source.name, inside_records=inside_records))) == 1
     assert source.bytes_sent < 4 << 20
     assert source.requests < 20
+
+
+@pytest.mark.parametrize("bad", [b"", b"<!DOCTYPE html>", bytes(100)])
+def test_a_file_that_is_no_archive_has_no_records_if_wanted(tmp_path: Path, bad: bytes) -> None:
+    (tmp_path / "a.warc.gz").write_bytes(bad)
+    written(tmp_path / "b.warc.zst")
+    foreign, sound = seekwarc.splits(tmp_path)
+    with pytest.raises(FormatError, match=r"a\.warc\.gz"):
+        list(seekwarc.read_split(foreign))
+    with pytest.warns(FormatWarning, match=r"a\.warc\.gz.*passed over"):
+        assert not list(seekwarc.read_split(foreign, on_error="skip"))
+    told: list[FormatError] = []
+    assert not list(seekwarc.read_split(foreign, on_error=told.append))
+    assert [it.source for it in told] == [foreign.filename]
+    assert list(seekwarc.read_split(sound, on_error="skip"))

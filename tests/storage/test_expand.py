@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from seekwarc.errors import SourceError, SourceNotFoundError
+from seekwarc.errors import FormatWarning, SourceError, SourceNotFoundError
 from seekwarc.storage import remote_url
 from seekwarc.storage.expand import expand
 
@@ -111,3 +111,18 @@ def test_patterns_and_folders_of_a_store_are_listed() -> None:
         names("s3://bucket/crawls/*.arc")
     with pytest.raises(SourceError, match="is in this folder"):
         names("s3://bucket/empty/")
+
+
+def test_a_file_that_is_being_written_is_named_and_skipped(tree: Path) -> None:
+    for name in ("b/x.warc.gz.open", "b/y.warc.open", "b/z.txt.open"):
+        (tree / "crawls" / name).touch()
+    with pytest.warns(FormatWarning, match=r"^crawls/b/x\.warc\.gz\.open and 1 more: .*still being written"):
+        assert len(names("crawls")) == len(FILES)
+    with pytest.warns(FormatWarning, match="still being written"):
+        assert names("crawls/b/[xz]*") == ["crawls/b/z.txt.open"]
+    with pytest.warns(FormatWarning), pytest.raises(SourceNotFoundError):
+        names("crawls/b/x*")
+    assert names("crawls/b/x*.open", "crawls/b/y.warc.open") == [
+        "crawls/b/x.warc.gz.open",
+        "crawls/b/y.warc.open",
+    ]
