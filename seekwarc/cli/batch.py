@@ -273,12 +273,11 @@ class Printer(Report):
     def _beside_the_bar(self) -> Any:  # noqa: ANN401
         return nullcontext() if self.bar is None else self.bar.external_write_mode(file=sys.stderr)
 
-    def say_failed(self) -> None:
+    def say_failed(self, *, passes_over: bool) -> None:
         """Say how many files failed, if any: what is printed is about the others."""
-        if self._counts[Status.NOT_RUN]:
-            say(self._outcomes())
-        elif self._failed:
-            say(passed_over(len(self._failed), self._counts.total()))
+        if self._failed:
+            total = self._counts.total()
+            say(passed_over(len(self._failed), total) if passes_over else self._outcomes())
 
     def _outcomes(self) -> str:
         each = ", ".join(
@@ -332,7 +331,7 @@ def run_batch(options: argparse.Namespace, jobs: Sequence[Job], work: Work, prin
         if printer.summary:
             printer.print_summary()
         else:
-            printer.say_failed()
+            printer.say_failed(passes_over=options.keep_going)
     return status
 
 
