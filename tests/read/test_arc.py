@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import seekwarc
+from seekwarc import tools
 from seekwarc.errors import FormatError, FormatWarning, TruncatedError, UnsupportedError
 from tests.conftest import ODD_SAMPLES
 from tests.support.arc import ARC, ARC_GZ, ARC_RECORDS, VERSION_1, VERSION_2, arc_record, first_record
@@ -202,7 +203,7 @@ def test_after_damage_the_next_record_is_found() -> None:
 
 def test_the_rest_of_an_url_begins_no_record() -> None:
     cut = ARC[:-5]
-    found = seekwarc.tools.verify(cut).of("damage")
+    found = tools.verify(cut).of("damage")
     assert [it.offset for it in found] == [cut.rindex(b"http://example.org/a")]
 
 
