@@ -24,7 +24,6 @@ from seekwarc.cli.printing import passed_over, say
 from seekwarc.cli.records import RecordSearch, add_record_arguments
 from seekwarc.cli.targets import open_archive
 from seekwarc.errors import HoleError, NotFoundError, SeekWarcError, SegmentError
-from seekwarc.read.options import ReaderOptions
 from seekwarc.read.record import Record
 from seekwarc.storage.expand import expand
 from seekwarc.storage.source import Stats
@@ -230,10 +229,8 @@ def _logical(
     from seekwarc.collection.collection import Collection
 
     named = [*files, *options.others]
-    given = ReaderOptions(**open_options(options, len(named)))
-    if len(named) > 1:
-        given["on_error"] = search.pass_over
-    with Collection(named, **given) as collection:
+    passing = search.pass_over if len(named) > 1 else None
+    with Collection(named, on_error=passing or "raise", **open_options(options, len(named))) as collection:
         try:
             uri = options.uri if record is None else None
             logical = collection.open_record(record, uri=uri, joined=options.joined)

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from seekwarc.errors import FormatWarning, TargetError, TargetExistsError
 from seekwarc.frames.pieces import Compression
+from seekwarc.storage.expand import UNFINISHED
 from seekwarc.storage.remote_url import is_url, shown_url
 from seekwarc.write.append import continued
 from seekwarc.write.file_layout import ExistingFile
 from seekwarc.write.files import (
-    UNFINISHED,
     ExistingSeries,
     is_left,
     is_taken,
