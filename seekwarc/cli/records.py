@@ -126,7 +126,7 @@ class RecordSearch:
             if likeness is None or not selection.matches(record):
                 continue
             rank = -likeness, record.date.nanoseconds if record.date is not None else 0
-            if self._rank is None or rank >= self._rank:
+            if self._rank is None or rank > self._rank:
                 self._found, self._rank = record, rank
                 if archive.size is None:
                     return
