@@ -27,6 +27,7 @@ from seekwarc.errors import FormatError, LimitError, NotFoundError
 from seekwarc.format.http import HttpHead
 from seekwarc.format.partial import Claim, body_parts, cover, resource_of
 from seekwarc.format.partial import claim_of as http_claim
+from seekwarc.format.uri import as_utf8
 from seekwarc.format.warc import edit_header
 from seekwarc.frames.run import ReadPlan
 from seekwarc.read.body import RecordBody, TableStatus
@@ -249,7 +250,8 @@ def captures_of(index: RecordIndex, uri: str) -> list[Entry]:
     Raises:
         LimitError: There are more than are looked at.
     """
-    found = [it for it in index.by_uri(uri) if it.uri == uri]
+    uri = as_utf8(uri)
+    found = [it for it in index.by_uri(uri) if as_utf8(it.uri or "") == uri]
     if isinstance(index, MemoryIndex | RecordTable):
         found += (it for it in index.with_range(uri) if it.uri != uri and resource_of(it.uri or "")[0] == uri)
     if len(found) > MAX_CAPTURES:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import seekwarc
+from seekwarc.format.uri import as_utf8
 from tests.cli.conftest import run_on_terminal, wait_for
 from tests.support.foreign import text
 from tests.support.writing import noise
@@ -63,7 +64,8 @@ def test_json_says_where_each_file_went(command, folder, tmp_path) -> None:
     lines = command("pack", folder, "-o", path, "--json").json_lines
     names = [line["file"] for line in lines]
     at_the_top = sorted(str(path) for path in folder.iterdir() if path.is_file())
-    assert names == [*at_the_top, str(folder / "deep/data.tar.gz"), str(folder / "deep/er/notes")]
+    in_folders = [str(folder / "deep/data.tar.gz"), str(folder / "deep/er/notes")]
+    assert names == [*map(as_utf8, at_the_top), *in_folders]
     with seekwarc.open(path) as archive:
         for line in lines:
             record = archive.record_at(line["offset"], line["length"])
