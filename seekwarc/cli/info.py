@@ -57,7 +57,7 @@ from seekwarc.read.reader import Reader
 from seekwarc.read.selection import Selection
 from seekwarc.storage.expand import expand
 from seekwarc.storage.opening import open_source, open_stored
-from seekwarc.storage.zip_members import is_wacz, open_zip
+from seekwarc.storage.zip_members import SEPARATOR, open_zip
 
 if TYPE_CHECKING:
     from seekwarc.format.seektable import SeekTable
@@ -142,7 +142,9 @@ def _describe_files(options: argparse.Namespace) -> int:
     totals = _Totals()
     printer = Printer(_file_text, _file_json, keep=totals.add, summary=False)
     status = run_batch(options, jobs, work, printer)
-    for name in filter(is_wacz, options.files):
+    # One that cannot be opened has a job of its own name, which has failed.
+    members = [job.source for job in jobs if job.source not in options.files]
+    for name in dict.fromkeys(it.partition(SEPARATOR)[0] for it in members if SEPARATOR in it):
         _print_pages(name, as_json=options.json)
     if options.by is not None:
         shown, others = totals.groups.most(options.top)

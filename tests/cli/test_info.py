@@ -358,3 +358,19 @@ def test_files_that_cannot_be_read_are_passed_over(command, crawl, tmp_path) -> 
     empty, sound = command("info", "--json", tmp_path, crawl.zst, status=1).json_lines
     assert (empty["status"], empty["records"], empty["error"]["kind"]) == ("failed", None, "unsupported")
     assert (sound["status"], sound["records"]) == ("done", 5)
+
+
+def test_pages_are_printed_of_the_wacz_files_that_can_be_opened(command, crawl, tmp_path) -> None:
+    good, bad = tmp_path / "a.wacz", tmp_path / "b.wacz"
+    command("wacz", "create", crawl.path("warc.gz"), "-o", good)
+    bad.write_bytes(b"not a ZIP archive")
+    answer = command("info", tmp_path / "*.wacz", status=1)
+    assert f"of {good}\n" in answer.out
+    assert answer.stderr.count(str(bad)) == 1
+    assert [
+        it.get("wacz", it.get("file")) for it in command("info", "--json", bad, good, status=1).json_lines
+    ] == [
+        str(bad),
+        f"{good}!/archive/crawl.warc.gz",
+        str(good),
+    ]
