@@ -64,17 +64,17 @@ def test_json_says_where_each_file_went(command, folder, tmp_path) -> None:
     lines = command("pack", folder, "-o", path, "--json").json_lines
     names = [line["file"] for line in lines]
     at_the_top = sorted(str(path) for path in folder.iterdir() if path.is_file())
-    in_folders = [str(folder / "deep/data.tar.gz"), str(folder / "deep/er/notes")]
-    assert names == [*map(as_utf8, at_the_top), *in_folders]
+    paths = [*at_the_top, str(folder / "deep/data.tar.gz"), str(folder / "deep/er/notes")]
+    assert names == [as_utf8(it) for it in paths]
     with seekwarc.open(path) as archive:
-        for line in lines:
+        for line, name in zip(lines, paths, strict=True):
             record = archive.record_at(line["offset"], line["length"])
             assert (record.id, record.target_uri, record.content_length) == (
                 line["id"],
                 line["uri"],
                 line["size"],
             )
-            assert record.payload.read() == Path(line["file"]).read_bytes()
+            assert record.payload.read() == Path(name).read_bytes()
 
 
 def test_records_say_when_a_file_changed_and_what_it_is(command, folder, tmp_path) -> None:
