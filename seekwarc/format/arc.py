@@ -54,8 +54,8 @@ _ANY: Final = rb"[^\n]{0,%d}" % MAX_LINE
 _SURE: Final = rb"%s:(?=%s%s)%s %s |filedesc://%s%s" % (_SCHEME, _ANY, _LENGTH, _ANY, _PAIR, _ANY, _LENGTH)
 """A line that is one wherever it is found."""
 _LIKELY = re.compile(
-    rb"%s|(?:%s://|dns:)(?=%s%s)[^ \n]{1,%d} (?:%s )?(?:-|%s) "
-    % (_SURE, _SCHEME, _ANY, _LENGTH, MAX_LINE, _ANY, _DATE)
+    rb"%s|(?:%s://|dns:)(?=%s%s)[^ \n]{1,%d} (?:%s )?(?:-|%s|%s) "
+    % (_SURE, _SCHEME, _ANY, _LENGTH, MAX_LINE, _ANY, _DATE, _ADDRESS)
 )
 """One where a record is expected."""
 _TAIL: Final = (

@@ -103,6 +103,7 @@ def test_a_date_that_is_not_one_is_a_problem() -> None:
     assert header.problem == "Archive-date '20011302000000' is not a date"
     assert [it.field for it in check_header(header)] == ["Archive-date"]
     assert ONE.begins(header.raw)
+    assert ONE.begins(LINE.replace(b"20010102030405", b"200101\x101000000"))
 
 
 @pytest.mark.parametrize("line", [b"Content-Length: 27\n", b"Date: 2001 a 27\n", b"style: a 2001 b c 7\n"])
