@@ -211,10 +211,14 @@ class StreamedRecords:
         try:
             self.trailer = stream.read_blank_lines()
             mark = stream.mark()
+            # Before anything is looked at that comes later.
+            end, empty_frames = stream.passed
             if self._tolerant and mark is not None and not stream.begins_record():
                 if self._go_back(record):
                     return
-                mark = pass_surplus(record, self._stream, self._block_end)
+                before, mark = mark, pass_surplus(record, self._stream, self._block_end)
+                if mark != before:
+                    end, empty_frames = (mark.offset, ()) if mark is not None else stream.passed
         except FormatError:
             if not stream.frame_is_open:
                 # What follows is damaged; this record is not.
@@ -222,7 +226,6 @@ class StreamedRecords:
             raise
         check_trailer(file, record.offset, self.trailer)
         self.at_frame = mark is None or not mark.skip
-        end, empty_frames = stream.passed
         self.next_offset = mark.offset if mark else end
         if mark is not None and mark.skip and mark.position - mark.skip < self._block_end:
             # Where the frame ends that the record shares is known when that is reached, or asked for.

@@ -17,6 +17,7 @@ import seekwarc
 from seekwarc import tools
 from seekwarc.collection.entry import described_past_damage
 from seekwarc.errors import SeekWarcError
+from seekwarc.format.uri import as_utf8
 from seekwarc.scale.splits import read_records, splits
 from tests.conftest import ODD_SAMPLES, SAMPLES
 from tests.support.arc import arc_record, first_record
@@ -122,9 +123,8 @@ def by_splits(path: Path) -> list[Place]:
 
 
 def by_batches(path: Path) -> list[Place]:
-    rows = (row for batch in seekwarc.batches(str(path)) for row in batch.to_pylist())
-    # A row without a type is that of a damaged place.
-    return [(row["offset"], row["type"]) for row in rows if row["type"] is not None]
+    rows = [row for batch in seekwarc.batches(str(path)) for row in batch.to_pylist()]
+    return [(row["offset"], row["type"]) for row in rows]
 
 
 WAYS = (by_iterating, by_collection, by_entries, by_splits, by_batches)
@@ -133,7 +133,8 @@ WAYS = (by_iterating, by_collection, by_entries, by_splits, by_batches)
 def found(way: Callable[[Path], list[Place]], path: Path) -> list[Place]:
     """Return the records; none where the file is refused."""
     try:
-        return way(path)
+        # Batches have no type for a record that states none, as for a damaged place.
+        return [(offset, as_utf8(kind)) for offset, kind in way(path) if kind is not None]
     except SeekWarcError:
         return []
 
@@ -153,7 +154,7 @@ class Pipe(io.RawIOBase):
 
 def piped(data: bytes) -> Iterator[Place]:
     with seekwarc.open(Pipe(data), on_error="skip") as archive:
-        yield from ((it.offset, it.type) for it in archive)
+        yield from ((it.offset, as_utf8(it.type)) for it in archive if it.type is not None)
 
 
 def agree(path: Path) -> None:
@@ -167,7 +168,7 @@ def agree(path: Path) -> None:
         expected = found(by_iterating, path)
         for way in WAYS[1:]:
             assert found(way, path) == expected, way.__name__
-        assert not expected or tools.verify(path).records <= len(expected)
+        assert not expected or tools.verify(path).records <= len(by_iterating(path))
     passed: list[Place] = []
     last = None
     with warnings.catch_warnings(record=True) as warned:
