@@ -300,8 +300,14 @@ def try_verb(verb: str, seed: int, folder: Path, *, quick: bool) -> Ran:
 
 
 def assert_says_why(ran: Ran, *arguments: str) -> None:
-    """Assert that a verb that failed said so in a line, after its usage at most, which names an argument."""
+    """Assert that a verb that failed said so in a line, after its usage at most, which names an argument.
+
+    One that goes on says so of each file, and then how many it passed over.
+    """
     lines = [it for it in ran.err.splitlines() if not it.startswith("seekwarc: warning: ")]
+    if re.fullmatch("seekwarc: [0-9]+ of [0-9]+ files passed over", lines[-1]):
+        assert all(it.startswith("seekwarc: ") for it in lines), ran
+        lines = lines[-2:-1]
     said = lines[-1]
     assert said.startswith("seekwarc"), ran
     assert len(lines) == 1 or lines[0].startswith("usage: "), ran
