@@ -1,7 +1,7 @@
 """Describe a file, or one record: its frames, their sizes, its seek table, the cost of a range.
 
 Several files, or all WARC files in and below a folder, are described one by one; one that cannot be read is
-named and passed over. With --since and --until, only the records of that time are counted, or the first of
+named and passed over. With --since and --until, only the records of that time are counted, or the latest of
 them with the URI is described. With --by, the records of all files together are counted by type, HTTP status,
 media type, host or month, those with the most stored bytes first; what revisits save is the stored bytes of
 the captures that they repeat. An index (.cdxj, .idx, .parquet) is counted without opening the files that it

@@ -116,6 +116,11 @@ class ArcHeader(RecordHeader):
         return self._problem
 
     @property
+    def wrong_field(self) -> str | None:
+        """Name of the field that `problem` is about, which it begins with; None if nothing is wrong."""
+        return self._problem.partition(" ")[0] if self._problem is not None else None
+
+    @property
     def fields(self) -> tuple[tuple[str, str], ...]:
         """All fields as (name, value), by their names in WARC."""
         return self.warc.fields

@@ -465,7 +465,7 @@ def check_header(header: RecordHeader) -> list[Finding]:
     """Check a record header against the standard: its grammar, then its fields; of an ARC file, its form."""
     if isinstance(header, ArcHeader):
         kind, problem = header.get("WARC-Type") or "", header.problem
-        name = problem.partition(" ")[0] if problem else ""
+        name = header.wrong_field or ""
         return [Finding("form", Severity.ERROR, name, kind, "", problem)] if problem else []
     if known_shapes.find(header.raw) is not None:
         return []

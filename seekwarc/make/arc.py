@@ -68,8 +68,8 @@ def warc_record(record: Record) -> tuple[RecordHeader, BinaryIO]:
         FormatError: The block cannot be read, or its length is not known.
     """
     header, http = cast("ArcHeader", record.header), record.http
-    if header.problem is not None and header.content_length == 0:
-        raise FormatError(header.problem, source=record.source, offset=record.offset)
+    if header.wrong_field == "Archive-length":
+        raise FormatError(header.problem or "", source=record.source, offset=record.offset)
     digests = BlockDigests(http, block=hashlib.sha1(), payload=hashlib.sha1())  # noqa: S324
     spool = SpooledTemporaryFile(max_size=MAX_IN_MEMORY)  # noqa: SIM115
     try:

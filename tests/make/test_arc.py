@@ -157,3 +157,13 @@ def test_the_command_reads_and_converts_them(run_cli: Any, tmp_path: Path) -> No
     for command in (["ls", "a.arc", "b.arc.gz"], ["verify", "."], ["info", "a.arc"], ["index", "."]):
         done = run_cli(*command, cwd=tmp_path)
         assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
+def test_a_record_with_a_wrong_date_is_converted_even_if_it_is_empty(tmp_path: Path) -> None:
+    odd = arc_record(b"http://example.org/odd", b"", b"192.0.2.1", b"20011302000000", b"text/html")
+    (tmp_path / "a.arc").write_bytes(ARC + odd)
+    tools.convert(tmp_path / "a.arc", tmp_path / "a.warc.gz")
+    with seekwarc.open(tmp_path / "a.warc.gz") as archive:
+        last = [*archive][-1]
+    assert (last.target_uri, last.date, last.content_length) == ("http://example.org/odd", None, 0)
