@@ -33,7 +33,7 @@ from seekwarc.format.seektable import parse_table_choice
 from seekwarc.format.surt import surt
 from seekwarc.format.uri import as_utf8
 
-__all__ = ["SORTS", "Page", "Query", "RecordTable"]
+__all__ = ["SORTS", "SURT", "Page", "Query", "RecordTable"]
 
 Sort = Literal["stored", "uri", "date", "size"]
 SORTS: Final[tuple[Sort, ...]] = ("stored", "uri", "date", "size")

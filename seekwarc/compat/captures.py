@@ -23,7 +23,7 @@ from seekwarc.collection.entry import (
     nearest,
 )
 from seekwarc.collection.likeness import Meant, most_alike
-from seekwarc.collection.record_table import RecordTable
+from seekwarc.collection.record_table import SURT, RecordTable
 from seekwarc.collection.revisits import is_alone
 from seekwarc.compat.paths import MISREAD, name_of, uri_of
 from seekwarc.errors import NotFoundError, UnsupportedError
@@ -49,7 +49,7 @@ class ScannedCaptures(Closing):
         self, files: Iterable[Target], *, joined: bool = False, **options: Unpack[ReaderOptions]
     ) -> None:
         self._joined = joined
-        self._table = RecordTable(keys={"name": name_of, "surt": surt}, fill=self._scanned)
+        self._table = RecordTable(keys={"name": name_of, SURT: surt}, fill=self._scanned)
         self._files = Collection(files, index=self._table, **options)
 
     def _scanned(self) -> Iterator[Entry]:

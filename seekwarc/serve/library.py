@@ -27,7 +27,7 @@ from seekwarc.collection.collection import Collection
 from seekwarc.collection.entry import CAPTURE_TYPES, Entry, OnDamage, describe, described, is_place
 from seekwarc.collection.groups import GROUPINGS, Groups, Savings, group_of
 from seekwarc.collection.parts import JoinedParts
-from seekwarc.collection.record_table import RecordTable
+from seekwarc.collection.record_table import SURT, RecordTable
 from seekwarc.errors import (
     ChecksumError,
     FormatError,
@@ -52,10 +52,8 @@ from seekwarc.storage.expand import expand
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeReadable, RangeSource, Stats
 
-__all__ = ["KEY", "FileState", "Library", "entries_of"]
+__all__ = ["FileState", "Library", "entries_of"]
 
-KEY: Final = "surt"
-"""The name of the key by which the catalogue finds captures, however their URI is written."""
 MAX_OPEN: Final = 128
 """Records that are kept open, so that their seek tables and chunks need not be found again."""
 BATCH: Final = 1000
@@ -117,7 +115,7 @@ class Library(Closing):
             self.sources = dict(zip(self.names, (*archives, *listed), strict=True))
             """The archives by those names."""
             seen = map(WatchedSource, (*archives, *listed), self.names)
-            self.catalogue = RecordTable(shared=True, text=as_utf8, keys={KEY: surt})
+            self.catalogue = RecordTable(shared=True, text=as_utf8, keys={SURT: surt})
             opened.callback(self.catalogue.close)
             self.groups = {by: Groups() for by in GROUPINGS}
             """The records by what they have in common, as far as they were scanned."""

@@ -22,6 +22,7 @@ from urllib.parse import parse_qsl
 from seekwarc.collection.entry import Entry
 from seekwarc.collection.likeness import in_order
 from seekwarc.collection.parts import JoinedParts
+from seekwarc.collection.record_table import SURT
 from seekwarc.collection.segments import ResolvedRevisit
 from seekwarc.errors import FormatError, NotFoundError
 from seekwarc.format.cdxj import FIELDS_TYPE
@@ -31,7 +32,7 @@ from seekwarc.format.post import with_query
 from seekwarc.format.surt import surt
 from seekwarc.make.index_lines import sent_by
 from seekwarc.read.record import Record
-from seekwarc.serve.library import KEY, Library
+from seekwarc.serve.library import Library
 from seekwarc.serve.replay_fields import redirect_target
 from seekwarc.serve.served import ServedRecord
 
@@ -116,14 +117,14 @@ class Captures:
             for entry in _nearest(self._of_key(surt(asked.uri)), asked.date)[:MAX_COMPARED]:
                 if self._is_answer(entry, asked.uri, wanted):
                     yield entry
-        below = self._table.below(KEY, surt(full.partition("?")[0]) + "?")
+        below = self._table.below(SURT, surt(full.partition("?")[0]) + "?")
         for entry in islice(below, MAX_COMPARED):
             if entry.uri is not None and surt(without_busters(entry.uri)) == wanted:
                 yield from _nearest(self._of_key(surt(entry.uri)), asked.date)
                 return
 
     def _of_key(self, key: str) -> Iterator[Entry]:
-        return (it for it in self._table.captures(KEY, key) if it.mime != FIELDS_TYPE)
+        return (it for it in self._table.captures(SURT, key) if it.mime != FIELDS_TYPE)
 
     def _open(self, entry: Entry) -> ServedRecord:
         return self._library.open(self._library.record_id(entry.filename, entry.offset, entry.skip))
