@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from seekwarc.closing import Closing
+from seekwarc.collection.entry import describe
+from seekwarc.collection.revisits import agree
 from seekwarc.edit.closure import Catalogue
 from seekwarc.edit.copy_inputs import Part
 from seekwarc.edit.duplicates import Change, can_be_full, full, have_same, have_same_bytes, repointed
@@ -107,7 +109,10 @@ class Promotions(Closing):
             if not can_be_full(record) or not isinstance(full(record, old), Change):
                 return False
             if other is not None and other != original and other not in self._plan:
-                other = other if have_same(old, self._before.logical(other)) else None
+                kept = self._before.logical(other)
+                # A reader would not take one that states another digest, be that right or wrong.
+                denied = agree(record.payload_digest, describe(kept).payload_digest) is False
+                other = other if not denied and have_same(old, kept) else None
             if other is not None:
                 self._repointed(record, other)
         except ValueError:

@@ -76,6 +76,21 @@ def test_a_promoted_revisit_may_be_the_original_of_another_payload(tmp_path, tar
     assert not target.exists()
 
 
+def test_a_record_that_states_another_digest_does_not_become_the_original(tmp_path, target) -> None:
+    """Its payload is the same, but a revisit that named it would not be taken for one of it."""
+    with seekwarc.open(tmp_path / "a.warc.zst", "w") as out:
+        page = out.write_response(URIS[0], PAGE, status=200, record_id="urn:x:removed")
+        lying = {"payload_digest": f"sha1:{'A' * 32}", "record_id": "urn:x:lying"}
+        out.write_resource(URIS[1], PAGE, content_type="text/plain", date="2026-01-01", **lying)
+        names = {"refers_to": "urn:x:lying", "profile": SERVER_NOT_MODIFIED, "record_id": "urn:x:304"}
+        out.write_revisit(URIS[1], b"HTTP/1.1 304 Not Modified\r\n\r\n", **names)
+        digest = page.header.get("WARC-Payload-Digest")
+        out.write_revisit(URIS[2], b"HTTP/1.1 200 OK\r\n\r\n", payload_digest=digest, refers_to="urn:x:304")
+    tools.redact(tmp_path / "a.warc.zst", target, ids=["urn:x:removed"], promote=True, stubs=False)
+    with seekwarc.Collection([target]) as archive:
+        assert archive.open_record(uri=URIS[2]).payload.read() == PAGE
+
+
 def test_another_identical_capture_becomes_the_original(tmp_path) -> None:
     one = write(tmp_path / "one.warc.zst", (0, "response"), (1, "revisit"))
     two = write(tmp_path / "two.warc.zst", (2, "response"), (3, "revisit"))
