@@ -33,7 +33,7 @@ from seekwarc.collection.record_table import RecordTable
 from seekwarc.collection.revisits import originals
 from seekwarc.compiling import override
 from seekwarc.edit.copy_source import LooseRecord
-from seekwarc.edit.listed_captures import TYPES, ListedCapture, dated
+from seekwarc.edit.listed_captures import MAX_FOLLOWED, TYPES, ListedCapture, dated, may_lead_to
 from seekwarc.edit.listing import Described, Listing
 from seekwarc.errors import FormatError, NotFoundError
 from seekwarc.format.digest import Digest, WrittenAlgorithm, labelled
@@ -305,13 +305,17 @@ class Duplicates(Changes):
         """Return why a record must not become a revisit, by what others name.
 
         Revisits that need its head are not followed: a feed may have 500,000 of them, each with as many
-        candidates. So any record stays that such a one names, or whose URI it names or has.
+        candidates. So any record stays that such a one names, or whose URI it names or has. A few that state
+        its digest are followed, as others with the same may have the payload just as well.
         """
         if self._shares_id(entry):
             return SHARED_ID
         names = {"refers_to": entry.id, "uri": entry.uri, "mime": entry.uri}
         some = self._table.some
         is_needed = any(some(1, oldest=False, status=NEEDS_HEAD, **{it: names[it]}) for it in names)
+        if not is_needed and (digest := entry.payload_digest) is not None:
+            alike = self._table.oldest(MAX_FOLLOWED + 1, digest, status=NEEDS_HEAD)
+            is_needed = may_lead_to(place_of(entry), alike, self._table, self._record)
         return HEAD_IS_NEEDED if is_needed else None
 
     def _may_mislead(self, digest: Digest, record: Record, original: Entry) -> bool:

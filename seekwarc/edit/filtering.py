@@ -168,7 +168,7 @@ def filter(  # noqa: A001 - the name of the verb
             raise NotFoundError("no record matches; `seekwarc ls` lists the records", source=_named(names))
         if closure:
             with NumberedRecords(searched, catalogue, options) as records:
-                added, done.dangling = catalogue.close(Originals(catalogue, records))
+                added, done.dangling = catalogue.close(Originals(catalogue, records, in_place=False))
             done.dangling += sum(lines.dangling for lines in indexes)
             added["original"] += sum(lines.originals for lines in indexes)
             added["warcinfo"] += _add_indexed(catalogue, parts[len(archives) :], indexed, with_infos=True)

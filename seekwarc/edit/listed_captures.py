@@ -9,18 +9,21 @@ from typing import Final, Self, cast
 
 from seekwarc.collection.entry import Entry, describe
 from seekwarc.collection.record_table import RecordTable
-from seekwarc.collection.revisits import MAX_REVISITS, IndexedCapture, Open
+from seekwarc.collection.revisits import MAX_REVISITS, IndexedCapture, Open, originals
 from seekwarc.compiling import override
+from seekwarc.errors import FormatError
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.read.record import Record
 
-__all__ = ["TYPES", "ListedCapture", "dated"]
+__all__ = ["MAX_FOLLOWED", "TYPES", "ListedCapture", "dated", "may_lead_to"]
 
 TYPES: Final = ("response", "resource")
 """Types of the records that become revisits."""
 MAX_LISTED: Final = 1000
 """Maximum originals of a revisit that are looked at, of each type."""
+MAX_FOLLOWED: Final = 16
+"""Maximum revisits of a digest that are followed to see whether one leads to a record."""
 EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - so that no zone is written
 
 
@@ -69,3 +72,16 @@ class _OriginalsFirst:
         """See `RecordIndex.by_payload`; revisits only if nothing else has the digest, and a few of them."""
         found = [it for kind in TYPES for it in self.table.oldest(MAX_LISTED, digest, type=kind)]
         return found or self.table.oldest(MAX_REVISITS, digest, type="revisit")
+
+
+def may_lead_to(
+    place: tuple[str, int, int], revisits: Sequence[Entry], table: RecordTable, open_entry: Open
+) -> bool:
+    """Return whether one of some revisits leads to the record at a place; True if they are too many."""
+    if len(revisits) > MAX_FOLLOWED:
+        return True
+    try:
+        paths = [originals(ListedCapture.of(open_entry(it), table, open_entry)) for it in revisits]
+    except FormatError:
+        return True
+    return any(path and path[-1].key == place for path in paths)

@@ -61,6 +61,7 @@ class Originals:
         removed: Records that are left out, if their byte is 1.
         changes: Revisits that become full records, with the number of their original and None; or that refer
             to another record, whose number is the second.
+        in_place: Whether the files keep their names, by which revisits mean them as containers.
     """
 
     def __init__(
@@ -69,8 +70,11 @@ class Originals:
         open_record: Callable[[int], Record],
         removed: bytearray | None = None,
         changes: Mapping[int, tuple[int, int | None]] | None = None,
+        *,
+        in_place: bool = True,
     ) -> None:
         self.catalogue = catalogue
+        self.in_place = in_place
         self._open = open_record
         self._removed = removed
         self._changes = changes or {}
@@ -302,7 +306,7 @@ class _Numbered(Capture):
     @override
     def container(self) -> int | None:
         container = self.names.container
-        return container if container != NO_HASH else None
+        return container if container != NO_HASH and self._all.in_place else None
 
     @override
     def is_in(self, container: Hashable) -> bool:

@@ -72,6 +72,22 @@ def test_captures_that_were_validated_stay(tmp_path) -> None:
     assert payloads(tmp_path / "new.warc.zst") == payloads(tmp_path / "a.warc.zst")
 
 
+def test_a_capture_stays_that_one_without_a_head_leads_to_by_its_digest(tmp_path) -> None:
+    """What was not modified had the ETag of that capture, which is of another URI."""
+    digest = str(seekwarc.Digest.of("sha1", hashlib.sha1(PAGE).digest()))
+    with archive(tmp_path / "a.warc.zst") as out:
+        for day, tag in enumerate(('"0"', '"1"'), 5):
+            uri = f"http://example.org/{day}"
+            out.write_response(uri, PAGE, status=200, http_headers={"ETag": tag}, date=date(day))
+        out.write_revisit(URI, b"", payload_digest=digest, date=date(3))
+        unchanged = b'HTTP/1.1 304 Not Modified\r\nETag: "1"\r\n\r\n'
+        out.write_revisit(URI, unchanged, profile=SERVER_NOT_MODIFIED, date=date(4))
+    tools.dedupe(tmp_path / "a.warc.zst", tmp_path / "new.warc.zst")
+    with seekwarc.Collection([tmp_path / "new.warc.zst"]) as crawl:
+        unchanged = [it for it in crawl if it.profile == SERVER_NOT_MODIFIED]
+        assert [crawl.open_record(it).payload.read() for it in unchanged] == [PAGE]
+
+
 def test_a_header_that_breaks_the_rules_stays(tmp_path) -> None:
     made = Foreign()
     for number in range(2):

@@ -15,6 +15,7 @@ import seekwarc
 from seekwarc import tools
 from seekwarc.edit.copy_inputs import parts_of
 from seekwarc.errors import NotFoundError, SourceError, TargetError, TargetExistsError
+from seekwarc.format.profiles import SERVER_NOT_MODIFIED
 from seekwarc.read.options import ReadOptions
 from tests.support.captures import SITES, related
 from tests.support.foreign import Foreign, warc_header
@@ -125,6 +126,23 @@ def test_the_original_of_a_revisit_comes_along_from_another_file(crawl, target, 
     assert uris_in(target) == [SITES[0]]
     alone = tools.filter(other, target, existing="overwrite")
     assert (alone.belonging["original"], alone.dangling, alone.records) == (0, 1, 1)
+
+
+def test_a_container_counts_for_nothing_in_a_file_of_another_name(tmp_path, target) -> None:
+    """The record that a revisit names by its ID comes along, not that of the same date in the container."""
+    day = "2026-01-01"
+    for name in "ab":
+        with seekwarc.open(tmp_path / f"{name}.warc.zst", "w") as out:
+            out.write_resource(SITES[0], name.encode(), "text/plain", date=day, record_id=f"urn:x:{name}")
+            if name == "a":
+                names = {"refers_to": "urn:x:a", "refers_to_target_uri": SITES[0], "refers_to_date": day}
+                names |= {"record_id": "urn:x:r", "profile": SERVER_NOT_MODIFIED}
+                container = [("WARC-Refers-To-Container", "file://b.warc.zst")]
+                out.write_revisit(SITES[1], b"", headers=container, **names)
+    done = tools.filter([tmp_path / "a.warc.zst", tmp_path / "b.warc.zst"], target, ids=["urn:x:r"])
+    assert (done.belonging["original"], done.dangling) == (1, 0)
+    with seekwarc.Collection([target]) as crawl:
+        assert crawl.open_record(uri=SITES[1]).payload.read() == b"a"
 
 
 def test_all_segments_of_a_record_come_along(tmp_path, target) -> None:
