@@ -27,6 +27,7 @@ from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.digests import DigestVerdict
 from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.read.record import Record
+from seekwarc.read.resync import LEAD, is_shared
 from seekwarc.scale.split import Split
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
@@ -392,7 +393,7 @@ class Verifier:
         if self._listener is not None:
             # Before the digests are checked, which passes the block.
             self._listener.on_record(record)
-        if record.skip:
+        if is_shared(record):
             self._note("shared", record.offset, "the record shares its frame or gzip member", record=record)
         for finding in check_header(record.header):
             code, rule = "header", f"{finding.field} {finding.code}".strip()
@@ -416,6 +417,8 @@ class Verifier:
 
     def _end(self, found: Intact) -> None:
         record = found.record
+        if record.problem == LEAD and not self.result.records:
+            self._note("trailer", record.offset, "other bytes come before the first record", record=record)
         self.result.records += 1
         if self._listener is not None:
             self._listener.on_intact(found)

@@ -30,6 +30,7 @@ from seekwarc.frames.scan import Window
 from seekwarc.make.wacz_writing import pieces_of
 from seekwarc.read.digests import BlockDigests
 from seekwarc.read.record import Record
+from seekwarc.read.resync import is_shared
 from seekwarc.storage.zip_members import ZipArchive, check_ratio
 
 __all__ = ["check_records", "read_lines"]
@@ -290,7 +291,7 @@ class _Comparison:
         for offset, line in self._places.until(self._number, record.offset):
             self._found(f"no record begins at {offset}, where the index has {line.uri}")
         self._lengths = set()
-        if not record.skip:
+        if not is_shared(record):
             for _, line in self._places.until(self._number, record.offset + 1):
                 self._lengths.add(line.length)
                 missing = [it for it in ("mime", "digest", "status") if it not in line.fields]
@@ -307,7 +308,7 @@ class _Comparison:
             and self._places.count
             and is_capture(record.type, media_type, record.target_uri)
         ):
-            text = "shares its gzip member, so no line can lead to it" if record.skip else "has no line"
+            text = "shares its gzip member, so no line can lead to it" if is_shared(record) else "has no line"
             self._findings.add(
                 "W21", self._name, f"the {record.type} at {record.offset} {text}: {uri[:MAX_TEXT]}"
             )

@@ -189,7 +189,7 @@ def described(
         if record.has_length:
             object.__setattr__(entry, "length", record.length)
             object.__setattr__(entry, "table", table_choice(record))
-        elif found:
+        elif found and is_damaged:
             object.__setattr__(entry, "problem", found.pop(0).message)
         if places or not is_damaged:
             yield entry
@@ -274,13 +274,17 @@ def with_next(
             record, damage = None, error
         current = (record, describe(record)) if record is not None else None
         if previous is not None:
-            is_damaged = (has_passed or damage is not None) and not previous[0].has_length
+            is_damaged = (has_passed or damage is not None) and not _is_passed(previous[0])
             yield *previous, current[1] if current is not None else None, is_damaged
         if current is None:
             break
         previous = current
     if damage is not None:
         raise damage
+
+
+def _is_passed(record: Record) -> bool:
+    return record.has_length or record.body.is_passed
 
 
 def entry_of_line(line: CdxjLine, file: str | None = None) -> Entry:

@@ -43,9 +43,13 @@ HTTP: Final = "application/http;msgtype=response"
 
 _SCHEME = rb"[A-Za-z][A-Za-z0-9+.\-]{0,31}"
 _DATE: Final = rb"[0-9]{4,20}"
-_ADDRESS: Final = rb"(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|[0-9A-Fa-f]{0,4}:[0-9A-Fa-f.:]{1,43})"
+# One of IPv6 has seven colons or two in a row, as no time of day has.
+_ADDRESS: Final = (
+    rb"(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}"
+    rb"|(?=[0-9A-Fa-f:]{0,40}::|(?:[0-9A-Fa-f]{1,4}:){6})[0-9A-Fa-f]{0,4}:[0-9A-Fa-f.:]{1,43})"
+)
 _PAIR: Final = rb"(?:%s %s|%s %s)" % (_ADDRESS, _DATE, _DATE, _ADDRESS)
-_LENGTH: Final = rb" [!-~]{1,18}[ \t]{0,8}\r?\n"
+_LENGTH: Final = rb" [^\0- ]{1,18}[ \t]{0,8}\r?\n"
 _URL = re.compile(_SCHEME + rb":")
 _BEFORE_LINE_END = re.compile(rb"(?:%s:?|%s:[^\n]*)" % (_SCHEME, _SCHEME))
 _LINE_END = re.compile(rb"\n")

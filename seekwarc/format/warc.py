@@ -32,14 +32,17 @@ from seekwarc.format.values import decode_words, without_brackets
 __all__ = [
     "ARC_MAGIC",
     "HEADER_END",
+    "LEADS",
     "MAX_BLANK_BYTES",
     "MAX_HEADER_SIZE",
+    "MAX_LEAD",
     "RECORD_BEGINNING",
     "RECORD_END",
     "RECORD_MAGIC",
     "WARC",
     "Grammar",
     "RecordHeader",
+    "blank_size",
     "build_record_header",
     "edit_header",
     "is_record_magic",
@@ -56,6 +59,10 @@ MAX_HEADER_SIZE: Final = 1 << 20
 
 MAX_BLANK_BYTES: Final = 512
 """CR and LF bytes that are allowed between two records; more are damage."""
+MAX_LEAD: Final = 48
+"""Bytes of the blanks, zeros and byte order marks that may come before a record, sixteen at most."""
+LEADS: Final = frozenset((b" ", b"\t", b"\0", b"\xef"))
+"""What their first byte is."""
 MAX_ARC_GAP: Final = 4
 """The line breaks after a record of an ARC file, in its gzip member: one as a rule."""
 ARC_MAGIC: Final = b"filedesc://"
@@ -67,6 +74,7 @@ RECORD_BEGINNING: Final = re.compile(
 )
 """A version line and the name of a field: what is taken for a record where none is expected."""
 
+_BLANK = re.compile(rb"[\r\n]*+(?:[ \t\0]|\xef\xbb\xbf){0,16}(?=[Ww][Aa][Rr][Cc]/)")
 _VERSION = re.compile(rb"(?i:warc)/(\d{1,4}\.\d{1,4})[ \t]*(\r{0,2})\n")
 _TOO_MANY_RETURNS = b"\r\r"
 _LAST_RETURNS = b"\n\r\r\n"
@@ -159,6 +167,15 @@ def is_record_magic(data: bytes) -> bool:
 def may_begin_record(data: bytes) -> bool:
     """Return the same of bytes that may be fewer than five, of which more are to come."""
     return RECORD_MAGIC.startswith(data[:5].upper())
+
+
+def blank_size(data: Buffer, start: int = 0) -> int:
+    """Return where a record begins at or after `start`; `start` if one does not.
+
+    Line breaks may come before it, and after these up to 16 blanks, zero bytes and byte order marks.
+    """
+    blank = _BLANK.match(data, start)
+    return blank.end() if blank is not None else start
 
 
 def _unusual_length(field: re.Match[bytes] | None) -> int:

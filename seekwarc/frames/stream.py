@@ -21,7 +21,17 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from seekwarc.errors import FormatError
-from seekwarc.format.warc import MAX_BLANK_BYTES, MAX_HEADER_SIZE, RECORD_END, RECORD_MAGIC, WARC, Grammar
+from seekwarc.format.warc import (
+    LEADS,
+    MAX_BLANK_BYTES,
+    MAX_HEADER_SIZE,
+    MAX_LEAD,
+    RECORD_END,
+    RECORD_MAGIC,
+    WARC,
+    Grammar,
+    blank_size,
+)
 from seekwarc.frames.pieces import EmptyFrame, Piece
 from seekwarc.stopping import checkpoint
 
@@ -30,6 +40,8 @@ __all__ = ["ContentStream", "FrameRest", "Head", "Mark"]
 BLANK_STEP: Final = 64
 """How many bytes are looked at for more line breaks at a time."""
 LINE_BREAKS: Final = b"\r\n"
+NO_RECORD: Final = LEADS | {b"", b"\r", b"\n"}
+"""What content does not begin with if a record does."""
 MAX_HEADS: Final = 1024
 """Frames that begin as records do and are remembered; in a sound file there is one at a time."""
 
@@ -230,7 +242,7 @@ class ContentStream:
             return bytes(self._data[self._index : self._index + size])
 
     def read_blank_lines(self) -> bytes:
-        """Read the CR and LF bytes between two records, `MAX_BLANK_BYTES` at most."""
+        """Read the CR and LF bytes between two records, `MAX_BLANK_BYTES` at most, and other blanks."""
         with self._lock:
             found = b""
             if self._data[self._index : self._index + len(RECORD_END)] == RECORD_END:
@@ -245,7 +257,19 @@ class ContentStream:
                 blank = piece[: len(piece) - len(piece.lstrip(LINE_BREAKS))]
                 found += blank
                 self._index += len(blank)
-            return found
+            return found + self._read_lead()
+
+    def _read_lead(self) -> bytes:
+        if self.grammar.is_arc or bytes(self._data[self._index : self._index + 1]) not in LEADS:
+            return b""
+        while (end := blank_size(self._data, self._index)) == self._index:
+            try:
+                if self._at_hand() >= MAX_LEAD + len(RECORD_MAGIC) or not self._pull():
+                    return b""
+            except FormatError:
+                return b""  # It is raised again when what is damaged is read.
+        found, self._index = bytes(self._data[self._index : end]), end
+        return found
 
     def read_at(self, position: int, out: memoryview) -> int | None:
         """Fill `out` from `position` on, less only before damage or the end; None if that was passed."""
@@ -380,8 +404,8 @@ class ContentStream:
     def pass_frame(self) -> int:
         """Pass the frame that `whole_frame` returned if nothing more can belong to the record in it.
 
-        Returns the offset of the frame after it, which begins with other bytes than line breaks. Where none
-        such follows, nothing is passed, and the result is -1.
+        Returns the offset of the frame after it, which begins with no line breaks or blanks. Where none such
+        follows, nothing is passed, and the result is -1.
         """
         with self._lock:
             if self._error is not None:
@@ -391,7 +415,7 @@ class ContentStream:
             except FormatError as error:
                 self._error = error
                 return -1
-            if not isinstance(piece, Piece) or not piece.first or piece.data[:1] in (b"", b"\r", b"\n"):
+            if not isinstance(piece, Piece) or not piece.first or piece.data[:1] in NO_RECORD:
                 return -1
             self._index = len(self._data)
             self._pull()

@@ -33,7 +33,7 @@ from seekwarc.jobs.problems import OncePerPlace, OnProblem
 from seekwarc.read.digests import BlockDigests
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
-from seekwarc.read.resync import only_shares
+from seekwarc.read.resync import is_shared
 from seekwarc.read.zstd_body import table_choice
 from seekwarc.scale.rows import size_of
 
@@ -151,7 +151,7 @@ class Lines:
     def _line(self, record: Record, fields: dict[str, str], sent: tuple[str, str] | None) -> CdxjLine:
         if record.is_cut_off and record.problem is not None:
             raise FormatError(record.problem)
-        if record.skip or not record.length or only_shares(record.problem):
+        if is_shared(record) or not record.length:
             raise FormatError(
                 "this record shares its frame or gzip member with others, so it gets no line; "
                 "`seekwarc convert` mends that"

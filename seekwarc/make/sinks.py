@@ -95,6 +95,13 @@ def copy_records(
 
     count = 0
     for record in records:
+        if records.leading:
+            raise FormatError(
+                f"{records.leading[:16]!r} comes before the first record, which no .warc.zst can have; "
+                "`seekwarc recover` writes the records without it",
+                source=record.source,
+                offset=0,
+            )
         if on_record is not None:
             on_record(record)
         sink.write_raw(record.header, record.block.open(), trailer=trailer)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from seekwarc.errors import FormatError, FormatWarning, TruncatedError, UnsupportedError
 from seekwarc.format.seektable import SidecarReference, TableChoice, TableReference, TableTrust
-from seekwarc.format.warc import ARC_MAGIC, WARC, Grammar, RecordHeader
+from seekwarc.format.warc import ARC_MAGIC, MAX_LEAD, RECORD_MAGIC, WARC, Grammar, RecordHeader, blank_size
 from seekwarc.frames.context import FrameContext
 from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.frames.dictionary import Dictionary, load_dictionary
@@ -156,6 +156,9 @@ class ArchiveFile:
         try:
             self._compression = detect(head, self.name, offset)
         except UnsupportedError:
+            if not offset and blank_size(window.take(0, MAX_LEAD + len(RECORD_MAGIC))):
+                self._compression = "none"
+                return self._compression
             # Records of an ARC file begin with a URL: only the beginning of the file tells what they are.
             is_plain = self._compression == "none" or self.source.read(0, 2) == ARC_MAGIC[:2]
             if not head or not self.grammar.is_arc or not is_plain:

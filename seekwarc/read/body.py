@@ -167,6 +167,11 @@ class RecordBody(ABC):
             return filled
         return len(out)
 
+    @property
+    def is_passed(self) -> bool:
+        """Whether all of it was read without damage, though its frame goes on with another record."""
+        return False
+
     def hides_records(self) -> bool:
         """Return whether another record lies before the file's end: then Content-Length is too large."""
         return False

@@ -9,13 +9,21 @@ from typing import TYPE_CHECKING, Final
 
 from seekwarc.compiling import mypyc_attr, override
 from seekwarc.errors import FormatError, TruncatedError
-from seekwarc.format.warc import MAX_BLANK_BYTES, MAX_HEADER_SIZE
+from seekwarc.format.warc import (
+    LEADS,
+    MAX_BLANK_BYTES,
+    MAX_HEADER_SIZE,
+    MAX_LEAD,
+    RECORD_MAGIC,
+    blank_size,
+)
 from seekwarc.frames.run import ReadPlan
 from seekwarc.frames.scan import CHEAP_READ, Window
 from seekwarc.read.archive_file import MAGIC_SIZE
 from seekwarc.read.body import CUT_OFF, RecordBody, TableStatus
 from seekwarc.read.record import Record
 from seekwarc.read.resync import (
+    LEAD,
     NEARBY,
     NEARBY_BEFORE,
     LaterRecords,
@@ -103,6 +111,8 @@ def _blank_end(window: Window, end: int) -> int:
         blank = len(some) - len(some.lstrip(b"\r\n"))
         end += blank
         if blank < len(some):
+            if some[blank : blank + 1] in LEADS:
+                end += blank_size(window.take(end, MAX_LEAD + len(RECORD_MAGIC)))
             break
     return end
 
@@ -147,8 +157,14 @@ def plain_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterato
     """Yield all records from `offset` on; blocks are stepped over, not read."""
     size = file.source.size or 0
     later = LaterRecords(file)
+    has_lead = False
+    if not offset and not file.strict:
+        offset = _blank_end(window, 0)
+        has_lead = _has_lead(window, 0, offset)
     while offset < size:
         record = plain_record_at(file, window, offset)
+        if has_lead:
+            note_deviation(record, "lead", LEAD)
         begin = offset + len(record.header.raw)
         end = begin + record.content_length
         within = _see_through(record, later) if end > size else None
@@ -162,7 +178,12 @@ def plain_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterato
             following = _following(file, window, record, begin, end)
         record.note_length(following - offset)
         yield record
-        offset = following
+        offset, has_lead = following, _has_lead(window, end, following)
+
+
+def _has_lead(window: Window, end: int, following: int) -> bool:
+    """Return whether there are other bytes than line breaks before a record, after the one before it."""
+    return following > end and window.take(following - 1, 1) not in (b"\r", b"\n")
 
 
 def _see_through(record: Record, later: LaterRecords) -> int | None:

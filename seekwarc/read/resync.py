@@ -20,6 +20,7 @@ reads on itself, and compares it then.
 from __future__ import annotations
 
 import contextlib
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from seekwarc.read.record import Record
 
 __all__ = [
+    "LEAD",
     "NEARBY",
     "NEARBY_BEFORE",
     "NEAR_END",
@@ -47,6 +49,7 @@ __all__ = [
     "check_trailer",
     "checked_end",
     "is_followed",
+    "is_shared",
     "next_record",
     "note_deviation",
     "note_surplus",
@@ -66,10 +69,14 @@ MAX_AFAR: Final = 16 << 20
 """Bytes that are fetched to find it, where each read takes its time."""
 SEARCH_STEP: Final = 1 << 20
 MAX_HEADER: Final = 64 << 10
+BLANK_LINE: Final = re.compile(rb"\r?\n\r?\n")
 """A longer one is not looked for."""
 SHARED: Final = (
     "several records share one frame or gzip member, or do not begin their own; they can be read in order, "
     "but their offsets lead to the first one only. `seekwarc convert` mends that"
+)
+LEAD: Final = (
+    "blanks or other bytes that belong to no record come before this one; `seekwarc recover` leaves them out"
 )
 
 NEAR_END: Final = 16 << 10
@@ -86,6 +93,11 @@ CUT_SHARED: Final = (
 def only_shares(problem: str | None) -> bool:
     """Return whether no more is wrong with a record than that it shares its frame or gzip member."""
     return problem is not None and problem.startswith(SHARED)
+
+
+def is_shared(record: Record) -> bool:
+    """Return whether the offset of a record leads to another one, or to it and others."""
+    return only_shares(record.problem) or (record.skip > 0 and record.problem != LEAD)
 
 
 def too_small(stated: int, surplus: int, end: str = "the next record") -> str:
@@ -169,9 +181,9 @@ def swallowed_record(grammar: Grammar, window: Window, begin: int, end: int) -> 
 class LaterRecords:
     """The records after one whose Content-Length reaches beyond the end of a file that is not compressed.
 
-    As a rule the file is cut off inside that record, and what looks like a record in its block is part of an
-    archive in the archive. But where a record that begins in the block ends just where the file does, the
-    file is whole and the length is wrong.
+    As a rule the file is cut off inside that record, and an archive may lie in it: as all of the block, or of
+    the body after an HTTP head. What begins elsewhere in the block, or where some record ends just where the
+    file does, are records of this file, and the length is wrong.
 
     The file is read once, however many such lengths it has.
     """
@@ -187,12 +199,18 @@ class LaterRecords:
     def first_after(self, begin: int) -> int | None:
         """Return where the first record begins in the block at `begin`; None if the file is cut off."""
         if self._last is None:
-            if self._is_cut() or not self._may_look(begin):
-                self._last = -1
+            if not self._may_look(begin):
                 return None
-            return self._look_at_all(begin)
-        found = next(self._beginnings(begin), None) if begin < self._last else None
-        return found[0] if found is not None else None
+            if not self._is_cut():
+                self._last = self._ending_with_file(begin)
+            elif self._file.source.policy.is_near:
+                self._last = -1
+            else:
+                return None
+        found = next(self._beginnings(begin), None)
+        if found is None or not self._file.may_mend(found[0] - begin):
+            return None
+        return found[0] if begin < self._last or not self._is_in_archive(begin, found[0]) else None
 
     def _is_cut(self) -> bool:
         # A record that is whole ends with a blank line: most files that are cut off do not.
@@ -203,17 +221,21 @@ class LaterRecords:
         rest = self._size - begin
         return self._file.may_mend(rest) and not (self._file.source.policy.is_far and rest > MAX_AFAR)
 
-    def _look_at_all(self, begin: int) -> int | None:
+    def _ending_with_file(self, begin: int) -> int:
         tail = self._file.source.read(max(self._size - MAX_BLANK_BYTES, 0), self._size)
         last_byte = self._size - len(tail) + len(tail.rstrip(b"\r\n"))
-        first = None
-        self._last = -1
+        last = -1
         for position, block, length in self._beginnings(begin):
-            if first is None:
-                first = position
             if last_byte <= block + length <= self._size:
-                self._last = position
-        return first if first is not None and first <= self._last else None
+                last = position
+        return last
+
+    def _is_in_archive(self, begin: int, position: int) -> bool:
+        """Return whether a record begins the block at `begin`, or the body in it."""
+        head = self._window.take(begin, min(position - begin, MAX_HEADER))
+        end = BLANK_LINE.search(head)
+        is_body = end is not None and end.start() > 0 and begin + end.end() == position
+        return position == begin or is_body
 
     def _beginnings(self, begin: int) -> Iterator[tuple[int, int, int]]:
         """Yield offset, offset of the block and its length of what looks like a record after a blank line."""

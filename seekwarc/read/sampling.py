@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from seekwarc.frames.pieces import Compression
     from seekwarc.read.archive_file import ArchiveFile
     from seekwarc.read.record import Record
+from seekwarc.read.resync import is_shared
 
 __all__ = ["sampled"]
 
@@ -86,7 +87,7 @@ def _from_all(records: Iterable[Record], count: int, rng: random.Random) -> list
     offsets = array("Q")
     seen = 0
     for record in records:
-        if record.skip:
+        if is_shared(record):
             continue
         seen += 1
         if len(offsets) < count:

@@ -25,12 +25,13 @@ from typing import Final
 
 from seekwarc.compiling import override
 from seekwarc.errors import FormatError, LimitError
-from seekwarc.format.warc import RecordHeader
+from seekwarc.format.warc import RecordHeader, blank_size
 from seekwarc.frames.pieces import Compression, Piece, pieces_from
 from seekwarc.frames.scan import Frame, Window, frame_at, frames_from
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.body import record_size
 from seekwarc.read.file_tables import FileTable
+from seekwarc.read.resync import LaterRecords
 from seekwarc.storage.source import RangeSource
 
 __all__ = ["RecordSearch"]
@@ -88,6 +89,7 @@ class RecordSearch:
         self._compression: Compression = compression
         self._size = file.source.size or 0
         self._hints = MIN_HINTS + self._size // BYTES_PER_HINT
+        self._later = LaterRecords(file)
         self._bare: set[int] = set()
         """Where no record begins, of the places that were followed first."""
         self._believed: dict[int, bool] = {}
@@ -107,10 +109,11 @@ class RecordSearch:
                 if not isinstance(piece, Piece):
                     break
                 content += piece.data
-                end = grammar.header_end(content)
+                begin = blank_size(content)
+                end = grammar.header_end(content, begin)
                 if end >= 0:
-                    return grammar.parse(content[:end])
-                if len(content) > MAX_HEADER or not grammar.may_begin(content):
+                    return grammar.parse(content[begin:end])
+                if len(content) > MAX_HEADER or not grammar.may_begin(content[begin:]):
                     break
         except _GivenUpError:
             raise
@@ -162,6 +165,9 @@ class RecordSearch:
     def _next_after(
         self, begin: int, damage: int | None, header: RecordHeader | None, *, between: bool
     ) -> int:
+        if self._compression == "none" and header is not None and begin + header.record_size > self._size:
+            found = self._later.first_after(begin + len(header.raw))
+            return found if found is not None else self._size
         if self._compression != "zst":
             return self._by_bytes(begin + 1)
         position = begin if between or damage is None else max(damage, begin)

@@ -12,6 +12,7 @@ from seekwarc.frames.pieces import end_of_empty_frames
 from seekwarc.read.body import CUT_OFF
 from seekwarc.read.record import Record
 from seekwarc.read.resync import (
+    LEAD,
     NEARBY,
     SHARED,
     beyond_frame,
@@ -26,7 +27,7 @@ from seekwarc.read.stream_body import InOrderBody
 if TYPE_CHECKING:
     from seekwarc.frames.pieces import Compression
     from seekwarc.frames.scan import Window
-    from seekwarc.frames.stream import ContentStream, Head
+    from seekwarc.frames.stream import ContentStream, Head, Mark
     from seekwarc.read.archive_file import ArchiveFile
 
 __all__ = ["StreamBody", "StreamedRecords", "streamed_to_end"]
@@ -89,13 +90,16 @@ class StreamedRecords:
         self._tolerant = tolerant
         self._record: Record | None = None
         self._begin = 0
-        self._block_end = 0
+        self._block_end = self._stream.position
+        self._has_lead = False
         self._begun = False
         self._is_over = False
         self.next_offset = offset
         """Offset of the frame in which the next record begins; the end of the last frame after the last."""
         self.at_frame = True
         """Whether the next record begins its frame, as it should."""
+        self.leading = b""
+        """Bytes before the first record."""
         self.trailer = b""
         """The line breaks after the record that was finished last: CRLF CRLF unless its writer erred."""
 
@@ -117,8 +121,11 @@ class StreamedRecords:
         mark = stream.mark()
         if mark is None:
             return None
-        if mark.skip:
-            file.deviates("shared", SHARED, mark.offset)
+        kind, problem = "shared", SHARED if self._is_shared(mark) else None
+        if problem is None and (mark.skip or self._has_lead):
+            kind, problem = "lead", LEAD
+        if problem is not None:
+            file.deviates(kind, problem, mark.offset)
         try:
             raw = stream.read_header()
         except FormatError as error:
@@ -138,8 +145,8 @@ class StreamedRecords:
             limit=self._limit,
         )
         self._record = Record(body)
-        if mark.skip:
-            self._record.note_problem(SHARED)
+        if problem is not None:
+            self._record.note_problem(problem)
         self._begin = mark.position
         self._block_end = mark.position + len(raw) + header.content_length
         if self._tolerant and self._compression != "none":
@@ -147,11 +154,16 @@ class StreamedRecords:
         return self._record
 
     def _pass_blank_lines(self) -> None:
-        blank = self._stream.read_blank_lines()
+        self.leading = blank = self._stream.read_blank_lines()
+        self._has_lead = _has_lead(blank)
         # To all but strict readers a few line breaks are not worth a word.
         if blank and self._file.strict:
             problem = f"{blank[:16]!r} stands before the first record"
             raise FormatError(problem, source=self._file.name, offset=self.next_offset)
+
+    def _is_shared(self, mark: Mark) -> bool:
+        """Return whether the frame of the next record has bytes of the record before, too."""
+        return bool(mark.skip) and mark.position - mark.skip < self._block_end
 
     def _check_small_frame(self, record: Record) -> None:
         """Compare the record's length with its frame, where that has been decoded whole.
@@ -210,6 +222,7 @@ class StreamedRecords:
             )
         try:
             self.trailer = stream.read_blank_lines()
+            self._has_lead = _has_lead(self.trailer)
             mark = stream.mark()
             # Before anything is looked at that comes later.
             end, empty_frames = stream.passed
@@ -227,7 +240,7 @@ class StreamedRecords:
         check_trailer(file, record.offset, self.trailer)
         self.at_frame = mark is None or not mark.skip
         self.next_offset = mark.offset if mark else end
-        if mark is not None and mark.skip and mark.position - mark.skip < self._block_end:
+        if mark is not None and self._is_shared(mark):
             # Where the frame ends that the record shares is known when that is reached, or asked for.
             cast("StreamBody", record.body).last_frame = mark.offset
             record.note_problem(SHARED)
@@ -236,6 +249,8 @@ class StreamedRecords:
             end = self.next_offset
         else:
             end = end_of_empty_frames(end, empty_frames, record.offset)
+            if mark is not None:
+                end = min(end, mark.offset)  # What was looked at may be in later frames.
         record.note_length(end - record.offset)
         cast("StreamBody", record.body).end_at(end)
 
@@ -276,3 +291,7 @@ class StreamedRecords:
         self.trailer = head.before if head.before == self._gap else b""
         record.note_length(head.offset - record.offset)
         return True
+
+
+def _has_lead(blank: bytes) -> bool:
+    return bool(blank.strip(b"\r\n"))

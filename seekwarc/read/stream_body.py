@@ -141,6 +141,11 @@ class InOrderBody(RecordBody):
                 )
             self._problem, self._is_compared = found
 
+    @property
+    @override
+    def is_passed(self) -> bool:
+        return self.last_frame is not None
+
     @override
     def leave(self) -> None:
         self._is_passed = False

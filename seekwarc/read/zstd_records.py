@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from seekwarc.errors import FormatError
 from seekwarc.format.header_fields import find_header_end
 from seekwarc.format.seektable import TableTrust
-from seekwarc.format.warc import RECORD_END, WARC
+from seekwarc.format.warc import RECORD_END, WARC, blank_size
 from seekwarc.format.zstd import (
     BLOCK_HEADER_SIZE,
     RAW_BLOCK,
@@ -75,9 +75,11 @@ def _raw_beginning(window: Window, offset: int, frame: FrameHeader) -> bytes:
     return window.at_hand(place + BLOCK_HEADER_SIZE, block >> 3) if is_raw else b""
 
 
-def _read_header(file: ArchiveFile, window: Window, offset: int) -> RecordHeader:
+def _read_header(file: ArchiveFile, window: Window, offset: int) -> RecordHeader | None:
     stream = file.stream(window, offset, "zst")
     try:
+        if stream.read_blank_lines():
+            return None
         return file.parse_header(stream.read_header(), offset)
     except FormatError as error:
         raise error.located(file.name, offset) from None
@@ -90,7 +92,10 @@ def framed_record_at(
     length: int | None,
     table: TableChoice = TableTrust.CLAIMED,
 ) -> Record | None:
-    """Return the record whose first frame is at `offset`, None if only empty frames follow."""
+    """Return the record whose first frame is at `offset`.
+
+    None if only empty frames follow, or the record does not begin its frame: then it is read in order.
+    """
     if length is not None and (small := _small_record_at(file, window, offset, length)) is not None:
         return small
     header = None
@@ -109,8 +114,10 @@ def framed_record_at(
     is_short = bool(content) or file.strict or not file.source.policy.is_far
     beginning = content if is_short else _raw_beginning(window, offset, header)
     end = find_header_end(beginning)
-    if end < 0:
+    if end < 0 or blank_size(beginning):
         record_header = _read_header(file, window, offset)
+        if record_header is None:
+            return None
     else:
         record_header = file.parse_header(beginning[:end], offset)
         if record_size(record_header) == len(content):

@@ -21,7 +21,7 @@ from seekwarc.format.arc import ArcHeader
 from seekwarc.read.extent import Extent
 from seekwarc.read.options import SidecarOptions
 from seekwarc.read.record import Record
-from seekwarc.read.resync import SHARED, only_shares
+from seekwarc.read.resync import SHARED, is_shared
 from seekwarc.read.selection import Selection
 from seekwarc.read.zstd_body import ZstdBody
 from seekwarc.scale.split import Split
@@ -211,7 +211,7 @@ class Rows:
             row.error = _text(row.problem)
             # Its traceback would hold on to what it was found in.
             row.problem = None
-        elif record.skip or only_shares(record.problem):
+        elif is_shared(record):
             row.error = SHARED
         row.length = record.length if record.has_length else None
         return True

@@ -230,3 +230,11 @@ def test_long_lines_take_linear_time() -> None:
         with contextlib.suppress(FormatError):
             ONE.parse(data)
     assert time.process_time() - begin < 2
+
+
+def test_a_time_of_day_is_no_address() -> None:
+    """Or each Date of an HTTP head were taken for a record where one is looked for."""
+    grammar = arc_grammar(b"")
+    assert not grammar.begins(b"Date: Sun, 16 Feb 2014 05:02:20 GMT\n")
+    for address in (b"2001:db8::1", b"::1", b"2001:db8:0:0:0:0:2:1"):
+        assert grammar.begins(b"http://example.org/ %s 20140216050220 text/html 10\n" % address)
