@@ -13,10 +13,10 @@ from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 from seekwarc.collection.entry import Entry, OnDamage, described
 from seekwarc.edit.copy_inputs import PartTarget
 from seekwarc.errors import FormatError
-from seekwarc.jobs.parts import PartReader, cut, in_parts
+from seekwarc.jobs.parts import cut, in_parts
 from seekwarc.jobs.progress import Progress
 from seekwarc.read.options import ReadOptions
-from seekwarc.read.reader import Reader
+from seekwarc.read.reader import Reader, WholeReader
 from seekwarc.read.record import Record
 from seekwarc.scale.split import Split
 from seekwarc.storage.opening import open_source
@@ -70,7 +70,7 @@ def listed(
             os.unlink(made.spool)
             start = made.stop
         if start is not None:
-            with PartReader(stored, start, None, **limits) as archive:
+            with WholeReader(stored, part=(start, None), **limits) as archive:
                 yield from listing(archive, on_damage)
 
 
@@ -90,7 +90,8 @@ class _PartNotes(Generic[Note]):
 
     def __call__(self, part: Split, source: RangeSource, spool: str) -> _Made | None:
         damaged: list[FormatError] = []
-        with PartReader(source, part.start, part.stop, **self.limits) as archive, open(spool, "xb") as file:
+        where = part.start, part.stop
+        with WholeReader(source, part=where, **self.limits) as archive, open(spool, "xb") as file:
             notes = self.listing(archive, damaged.append)
             while batch := list(islice(notes, BATCH)):
                 pickle.dump(batch, file, pickle.HIGHEST_PROTOCOL)

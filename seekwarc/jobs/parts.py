@@ -22,15 +22,13 @@ from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar, Unpack, cast
 
 from seekwarc.compiling import override
-from seekwarc.errors import FormatError, FormatWarning, SeekWarcError, SourceChangedError
+from seekwarc.errors import FormatWarning, SeekWarcError, SourceChangedError
 from seekwarc.format.warc import RecordHeader
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.jobs.outcome import Job, Outcome, Status
 from seekwarc.jobs.work import JobContext, Report
 from seekwarc.read.archive_file import ArchiveFile
-from seekwarc.read.options import ReaderOptions, ReadLimits, ReadOptions
-from seekwarc.read.reader import WholeReader
-from seekwarc.read.record import Record
+from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.read.search import RecordSearch
 from seekwarc.scale.split import Split
 from seekwarc.storage.fetch import Fetcher
@@ -38,7 +36,7 @@ from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeSource, SmallReads, SourceWrapper
 from seekwarc.write.files import unwritable
 
-__all__ = ["MIN_SIZE", "PartReader", "PartSource", "cut", "each_part", "in_parts"]
+__all__ = ["MIN_SIZE", "PartSource", "cut", "each_part", "in_parts"]
 
 MIN_SIZE: Final = 16 << 20
 """A smaller file is done by one process in about the time that others take to start."""
@@ -199,23 +197,6 @@ class _Progress(Report):
     @override
     def on_outcome(self, outcome: Outcome) -> None:
         pass
-
-
-class PartReader(WholeReader):
-    """A reader that iterates over a part of a file."""
-
-    def __init__(
-        self, source: RangeSource, start: int, stop: int | None, **options: Unpack[ReaderOptions]
-    ) -> None:
-        super().__init__(source, **options)
-        self._part = start, stop
-
-    @override
-    def past_damage(self, on_damage: Callable[[FormatError], object]) -> Iterator[Record]:
-        if self._part == (0, None):
-            return super().past_damage(on_damage)
-        self._on_error = on_damage
-        return self.between(*self._part)
 
 
 class PartSource(SourceWrapper):

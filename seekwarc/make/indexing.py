@@ -16,7 +16,7 @@ from seekwarc.errors import FormatError
 from seekwarc.format.seektable import SidecarReference
 from seekwarc.format.warc import RecordHeader
 from seekwarc.jobs.batch import base_name
-from seekwarc.jobs.parts import PartReader, cut, in_parts
+from seekwarc.jobs.parts import cut, in_parts
 from seekwarc.jobs.problems import OnProblem
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.jobs.sorting import MEMORY, sorted_lines
@@ -24,6 +24,7 @@ from seekwarc.make.index_lines import LineOptions, Lines, Place
 from seekwarc.make.sidecars import sidecar_reference
 from seekwarc.make.zipnum import index_output
 from seekwarc.read.options import ReadLimits
+from seekwarc.read.reader import WholeReader
 from seekwarc.read.sidecar_file import listed_offsets
 from seekwarc.scale.split import Split
 from seekwarc.storage.expand import expand
@@ -169,7 +170,7 @@ class _PartLines:
 
     def __call__(self, part: Split, source: RangeSource, spool: str) -> _Made | None:
         problems: list[FormatError] = []
-        with PartReader(source, part.start, part.stop, **self.limits) as archive:
+        with WholeReader(source, part=(part.start, part.stop), **self.limits) as archive:
             found = Lines(
                 archive, self.filename, self.wanted, problems.append, self.sidecar, listed=self.listed
             )
@@ -192,7 +193,7 @@ class _PartLines:
             start = part.stop
         if start is None:
             return []
-        with PartReader(stored, start, None, **self.limits) as archive:
+        with WholeReader(stored, part=(start, None), **self.limits) as archive:
             found = Lines(archive, self.filename, self.wanted, on_problem, self.sidecar, listed=self.listed)
             yield from (line.build() for line in found)
         return found.damaged

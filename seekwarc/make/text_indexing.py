@@ -25,11 +25,11 @@ from seekwarc.format.uri import as_utf8
 from seekwarc.inside.parsing import resiliparse_needed
 from seekwarc.inside.search import SearchFile
 from seekwarc.inside.search_file import Builder, Captured, Page, digest_key, text_key
-from seekwarc.jobs.parts import PartReader, cut, in_parts
+from seekwarc.jobs.parts import cut, in_parts
 from seekwarc.jobs.problems import OncePerPlace, OnProblem
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.read.options import ReadLimits
-from seekwarc.read.reader import Reader
+from seekwarc.read.reader import Reader, WholeReader
 from seekwarc.read.record import Record
 from seekwarc.read.selection import http_media_type
 from seekwarc.scale.split import Split
@@ -161,7 +161,7 @@ class _PartPages:
 
     def __call__(self, part: Split, source: RangeSource, spool: str) -> _Made | None:
         problems: list[FormatError] = []
-        with PartReader(source, part.start, part.stop, **self.limits) as archive:
+        with WholeReader(source, part=(part.start, part.stop), **self.limits) as archive:
             found = _Pages(archive, problems.append)
             with open(spool, "x", encoding="ascii") as file:
                 file.writelines(found)
@@ -181,7 +181,7 @@ class _PartPages:
             os.unlink(part.spool)
             start, count = part.stop, count + part.captures
         if start is not None:
-            with PartReader(stored, start, None, **self.limits) as archive:
+            with WholeReader(stored, part=(start, None), **self.limits) as archive:
                 found = _Pages(archive, on_problem)
                 yield from found
             count += found.count

@@ -20,12 +20,12 @@ from seekwarc.errors import FormatError
 from seekwarc.format.json_text import json_text
 from seekwarc.inside.parsing import resiliparse_needed
 from seekwarc.inside.text import MAX_SIZE, MAX_TEXT, PageText
-from seekwarc.jobs.parts import PartReader, cut, in_parts
+from seekwarc.jobs.parts import cut, in_parts
 from seekwarc.jobs.problems import OncePerPlace, OnProblem
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.make.page_files import PageForm, form_of, write_pages
 from seekwarc.read.options import ReadLimits
-from seekwarc.read.reader import Reader
+from seekwarc.read.reader import Reader, WholeReader
 from seekwarc.read.record import Record
 from seekwarc.read.selection import Conditions, Selection, http_media_type
 from seekwarc.scale.split import Split
@@ -195,7 +195,7 @@ class _PartPages:
 
     def __call__(self, part: Split, source: RangeSource, spool: str) -> _Made | None:
         problems: list[FormatError] = []
-        with PartReader(source, part.start, part.stop, **self.limits) as archive:
+        with WholeReader(source, part=(part.start, part.stop), **self.limits) as archive:
             found = _Pages(archive, self.filename, self.wanted, problems.append, set())
             with open(spool, "xb") as file:
                 file.writelines(found)
@@ -216,7 +216,7 @@ class _PartPages:
             os.unlink(part.spool)
             start = part.stop
         if start is not None:
-            with PartReader(stored, start, None, **self.limits) as archive:
+            with WholeReader(stored, part=(start, None), **self.limits) as archive:
                 found = _Pages(archive, self.filename, self.wanted, on_problem, seen)
                 yield from found
             done.add(found.done)

@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from typing import IO, BinaryIO, Final, Unpack
 
-from seekwarc.compiling import override
 from seekwarc.errors import FormatError, UnsupportedError
 from seekwarc.format.json_text import json_text
 from seekwarc.format.uri import as_utf8
@@ -23,7 +22,7 @@ from seekwarc.jobs.sorting import sorted_lines
 from seekwarc.make.converting import convert
 from seekwarc.make.index_lines import LineOptions, Lines
 from seekwarc.make.wacz_writing import PAGES, WaczOutput, WaczWriting, pages_header, pieces_of
-from seekwarc.read.options import ReaderOptions, ReadLimits
+from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import WholeReader
 from seekwarc.read.record import Record
 from seekwarc.storage.expand import expand
@@ -33,7 +32,7 @@ from seekwarc.system import temporary_folder
 from seekwarc.write.files import Existing, refuse_same_file
 from seekwarc.write.opening import committed
 
-__all__ = ["Made", "PageReader", "create_wacz", "warc_name"]
+__all__ = ["Made", "create_wacz", "warc_name"]
 
 HTML: Final = ("text/html", "application/xhtml+xml")
 TITLE_WITHIN: Final = 64 << 10
@@ -204,7 +203,7 @@ class Made:
         """Copy a WARC file into a WACZ, by another thread, and yield the lines of its index meanwhile."""
         with ThreadPoolExecutor(1, "seekwarc-copy") as pool:
             copying = pool.submit(file.add_source, path, open_source(source.name))
-            with PageReader(source, self.look_at, **limits) as archive:
+            with WholeReader(source, on_record=self.look_at, **limits) as archive:
                 for line in Lines(archive, name, LineOptions(post_append=True), _raise):
                     yield line.build()
             copying.result()
@@ -254,22 +253,6 @@ class Made:
 
 def _raise(problem: FormatError) -> None:
     raise problem
-
-
-class PageReader(WholeReader):
-    """A reader that shows each record to a function before it yields it."""
-
-    def __init__(
-        self, source: RangeSource, look_at: Callable[[Record], object], **options: Unpack[ReaderOptions]
-    ) -> None:
-        super().__init__(source, **options)
-        self._look_at = look_at
-
-    @override
-    def past_damage(self, on_damage: Callable[[FormatError], object]) -> Iterator[Record]:
-        for record in super().past_damage(on_damage):
-            self._look_at(record)
-            yield record
 
 
 def _title_of(page: Record) -> str | None:

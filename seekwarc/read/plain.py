@@ -21,12 +21,12 @@ from seekwarc.frames.run import ReadPlan
 from seekwarc.frames.scan import CHEAP_READ, Window
 from seekwarc.read.archive_file import MAGIC_SIZE
 from seekwarc.read.body import CUT_OFF, RecordBody, TableStatus
+from seekwarc.read.later import LaterRecords
 from seekwarc.read.record import Record
 from seekwarc.read.resync import (
     LEAD,
     NEARBY,
     NEARBY_BEFORE,
-    LaterRecords,
     check_trailer,
     next_record,
     note_deviation,

@@ -8,6 +8,7 @@ import warnings
 from typing import TYPE_CHECKING, ClassVar, Final, Self, SupportsIndex, Unpack
 
 from seekwarc.closing import Closing
+from seekwarc.compiling import override
 from seekwarc.errors import FormatError, FormatWarning, RangeError, SeekWarcError, SourceError
 from seekwarc.format.seektable import TableTrust
 from seekwarc.format.words import counted
@@ -410,9 +411,41 @@ class WholeReader(Reader):
     """A reader without a sidecar: all bytes are those that the file itself holds.
 
     Whatever writes, compares, or states what a file holds opens it with this. It has no option `sidecar`.
+
+    Args:
+        target, **options: As of `Reader`.
+        part: Where the records begin that `past_damage` yields, as of `between`.
+        on_record: Shown each of these records before it is yielded.
     """
 
     _options_type = ReadOptions
+
+    def __init__(
+        self,
+        target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadable,
+        *,
+        part: tuple[int, int | None] = (0, None),
+        on_record: Callable[[Record], object] | None = None,
+        **options: Unpack[ReaderOptions],
+    ) -> None:
+        super().__init__(target, **options)
+        self._part = part
+        self._on_record = on_record
+
+    @override
+    def past_damage(self, on_damage: Callable[[FormatError], object]) -> Iterator[Record]:
+        if self._part == (0, None):
+            records = super().past_damage(on_damage)
+        else:
+            self._on_error = on_damage
+            records = self.between(*self._part)
+        return records if (show := self._on_record) is None else _shown(records, show)
+
+
+def _shown(records: Iterable[Record], show: Callable[[Record], object]) -> Iterator[Record]:
+    for record in records:
+        show(record)
+        yield record
 
 
 def begun(archive: Reader, begin: Callable[[], Iterator[Record]]) -> Iterator[Record]:

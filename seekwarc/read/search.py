@@ -31,7 +31,7 @@ from seekwarc.frames.scan import Frame, Window, frame_at, frames_from
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.body import record_size
 from seekwarc.read.file_tables import FileTable
-from seekwarc.read.resync import LaterRecords
+from seekwarc.read.later import LaterRecords
 from seekwarc.storage.source import RangeSource
 
 __all__ = ["RecordSearch"]

@@ -24,8 +24,9 @@ from seekwarc.closing import Recent
 from seekwarc.errors import FormatError, LimitError, NotFoundError, UnsupportedError
 from seekwarc.format.cdxj import TABLE_FIELD, CdxjLine
 from seekwarc.make.index_lines import LineOptions, Lines
-from seekwarc.make.wacz_creating import Made, PageReader, warc_name
+from seekwarc.make.wacz_creating import Made, warc_name
 from seekwarc.make.wacz_writing import WaczOutput
+from seekwarc.read.reader import WholeReader
 from seekwarc.read.record import Record
 from seekwarc.serve.headers import SAFE
 from seekwarc.serve.library import Library
@@ -71,7 +72,7 @@ class VirtualWacz:
             self._bounds.append(self._bounds[-1] + record.size)
             made.look_at(record)
 
-        self._reader = PageReader(SourceWrapper(source), look_at)
+        self._reader = WholeReader(SourceWrapper(source), on_record=look_at)
         with ExitStack() as opened:
             folder = opened.enter_context(temporary_folder("seekwarc-"))
             made.open(folder, opened)

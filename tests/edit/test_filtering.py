@@ -128,7 +128,7 @@ def test_the_original_of_a_revisit_comes_along_from_another_file(crawl, target, 
     assert (alone.belonging["original"], alone.dangling, alone.records) == (0, 1, 1)
 
 
-def test_a_container_counts_for_nothing_in_a_file_of_another_name(tmp_path, target) -> None:
+def test_a_container_is_not_looked_at_in_a_file_of_another_name(tmp_path, target) -> None:
     """The record that a revisit names by its ID comes along, not that of the same date in the container."""
     day = "2026-01-01"
     for name in "ab":

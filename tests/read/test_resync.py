@@ -228,14 +228,6 @@ def test_a_cut_file_whose_last_block_is_an_archive_is_not_taken_apart() -> None:
     assert len(data) > 900
 
 
-def test_the_rest_of_a_file_that_is_cut_off_is_not_read() -> None:
-    source = RecordingSource(record(BLOCKS[0], 0) + record(noise(20 << 20), 1)[:-100], "cut.warc")
-    with warnings.catch_warnings(), seekwarc.open(source) as archive:
-        warnings.simplefilter("ignore")
-        assert [it.is_cut_off for it in archive] == [False, True]
-    assert source.bytes_asked < 1 << 20
-
-
 def test_records_after_a_length_beyond_the_end_are_not_cut_off_when_appending(tmp_path: Path) -> None:
     for name, make in FORMS.items():
         path = tmp_path / {"plain": "a.warc", "gzip": "a.warc.gz"}.get(name, "a.warc.zst")

@@ -1,0 +1,53 @@
+"""A Content-Length beyond the end of a file: cut off there, or wrong, with other records in the block."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import seekwarc
+from tests.support.sources import RecordingSource
+
+pytestmark = pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
+
+
+def record(number: int, block: bytes, *, more: int = 0) -> bytes:
+    head = (
+        f"WARC/1.1\r\nWARC-Type: resource\r\nWARC-Record-ID: <urn:x:{number}>\r\n"
+        f"WARC-Date: 2026-01-01T00:00:00Z\r\nContent-Length: {len(block) + more}\r\n\r\n"
+    )
+    return head.encode() + block + b"\r\n\r\n"
+
+
+def ids(data: bytes, path: Path) -> list[str | None]:
+    path.write_bytes(data)
+    with seekwarc.open(path) as archive:
+        return [it.id for it in archive]
+
+
+TEXT = b"line\r\n" * 20
+INNER = record(7, TEXT) + record(8, TEXT)
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/warc\r\n\r\n"
+
+
+@pytest.mark.parametrize("block", [TEXT, b"", HEAD, HEAD + TEXT])
+@pytest.mark.parametrize("cut", [0, 2, 50])
+def test_records_after_a_false_length_are_found(block: bytes, cut: int, tmp_path: Path) -> None:
+    data = record(0, TEXT) + record(1, block, more=10**6) + record(2, TEXT) + record(3, TEXT)
+    found = ids(data[: len(data) - cut], tmp_path / "a.warc")
+    assert found == [f"urn:x:{number}" for number in range(4)]
+
+
+@pytest.mark.parametrize("head", [b"", HEAD])
+@pytest.mark.parametrize("cut", [5, 50, 300])
+def test_an_archive_in_the_last_record_is_part_of_it(head: bytes, cut: int, tmp_path: Path) -> None:
+    data = record(0, TEXT) + record(1, head + INNER)
+    assert ids(data[:-cut], tmp_path / "a.warc") == ["urn:x:0", "urn:x:1"]
+
+
+def test_the_rest_of_a_file_that_takes_its_time_is_not_read() -> None:
+    source = RecordingSource(record(0, TEXT) + record(1, bytes(20 << 20))[:-100], "cut.warc")
+    with seekwarc.open(source) as archive:
+        assert [it.is_cut_off for it in archive] == [False, True]
+    assert source.bytes_asked < 1 << 20
