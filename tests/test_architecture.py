@@ -147,6 +147,7 @@ NO_TESTS_OF_THEIR_OWN = {
     "seekwarc.serve": "a docstring",
     "seekwarc.cli": "tested as tests/cli/test_main.py",
     "seekwarc.cli.options": "tested by tests/cli/test_convert.py and test_train.py",
+    "seekwarc.cli.passing": "tested by tests/agreement/test_keep_going.py",
     "seekwarc.cli.payloads": "tested by tests/cli/test_cat.py and test_clip.py",
     "seekwarc.cli.records": "tested by tests/cli/test_cat.py and test_info.py",
 }

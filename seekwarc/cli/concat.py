@@ -6,6 +6,9 @@ Frames are copied from every .warc.zst with the same dictionary as the first fil
 none; each is decoded and compared with its checksum. The records of other files are compressed again, with
 the first file's dictionary; a message names these files beforehand. OUT ends with one seek table for all
 records. `-` is standard input or standard output.
+
+If a FILE cannot be read, or is damaged, nothing is written. With --keep-going all of it is left out, which is
+said, and makes the exit status 1; each FILE is then read once more, before the others are joined.
 """
 
 from __future__ import annotations
@@ -15,7 +18,8 @@ from dataclasses import asdict
 
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments
 from seekwarc.cli.options import add_limit_arguments, limit_options
-from seekwarc.cli.printing import copied_text, printable, report_done, say
+from seekwarc.cli.passing import add_keep_going, passing_over
+from seekwarc.cli.printing import copied_text, printable, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option, input_target, output_target
@@ -30,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE|FOLDER", nargs="+", help=".warc.zst, .warc.gz or .warc")
     add_output_arguments(parser, "OUT", "the new .warc.zst")
     add_flag(parser, "--no-verify", text="copy large records without decoding them")
+    add_keep_going(parser)
     add_json_argument(parser)
     add_limit_arguments(parser)
 
@@ -42,18 +47,19 @@ def run(options: argparse.Namespace) -> int:
         )
     if options.files.count("-") > 1:
         raise SeekWarcError("standard input can be read only once")
-    done = concat(
-        [input_target(name) for name in options.files],
-        output_target(options.output),
-        verify=not options.no_verify,
-        existing=existing_option(options),
-        on_warning=say,
-        on_progress=watch,
-        **limit_options(options),
-    )
+    with passing_over(options) as passed:
+        done = concat(
+            [input_target(name) for name in options.files],
+            output_target(options.output),
+            verify=not options.no_verify,
+            existing=existing_option(options),
+            on_warning=say,
+            on_error=passed.on_error,
+            on_progress=watch,
+            **limit_options(options),
+        )
     fields = {**asdict(done), "files": options.files, "target": options.output}
-    report_done(options, _text(done), fields)
-    return 0
+    return passed.report(_text(done), fields, done.files)
 
 
 def _text(done: Concatenation) -> str:

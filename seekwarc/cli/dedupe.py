@@ -9,6 +9,10 @@
 Payloads are compared byte by byte, not only their digests. All other records are copied frame by frame, as by
 `concat`. With --to-dir each FILE becomes a file in DIR: all are made, or none. A revisit and its original may
 then be in different files, which belong together. `--dry-run` says what would be saved, and writes nothing.
+
+A damaged record is reported and left out, and a FILE that cannot be read stops all. With --keep-going all of
+a FILE that is damaged or cannot be read is left out, and nothing becomes a revisit of a record in it. Both
+make the exit status 1.
 """
 
 from __future__ import annotations
@@ -19,7 +23,8 @@ from dataclasses import asdict
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, add_parts_argument
 from seekwarc.cli.batch import targets_of
 from seekwarc.cli.options import add_limit_arguments, limit_options
-from seekwarc.cli.printing import done_json, printable, report, say
+from seekwarc.cli.passing import add_keep_going, passing_over
+from seekwarc.cli.printing import printable, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.sizes import SIZE, human_size
 from seekwarc.cli.targets import existing_option
@@ -46,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="leave smaller payloads as they are (default: 1K)",
     )
     add_flag(parser, "--no-verify", text="copy large records without decoding them")
+    add_keep_going(parser)
     add_parts_argument(parser)
     add_json_argument(parser)
     add_limit_arguments(parser)
@@ -57,28 +63,29 @@ def run(options: argparse.Namespace) -> int:
     if (options.output is None) + (options.to_dir is None) + (not options.dry_run) != 2:
         raise SeekWarcError("name either one new file with -o, or a folder with --to-dir, or give --dry-run")
     sources, target = targets_of(options)
-    done = dedupe(
-        sources,
-        target,
-        undo=options.undo,
-        min_size=options.min_size,
-        dry_run=options.dry_run,
-        verify=not options.no_verify,
-        existing=existing_option(options),
-        processes=options.jobs,
-        on_warning=say,
-        on_damage=lambda error: say(f"{error}; left out"),
-        on_progress=watch,
-        **limit_options(options),
-    )
+    with passing_over(options) as passed:
+        done = dedupe(
+            sources,
+            target,
+            undo=options.undo,
+            min_size=options.min_size,
+            dry_run=options.dry_run,
+            verify=not options.no_verify,
+            existing=existing_option(options),
+            processes=options.jobs,
+            on_warning=say,
+            on_damage=lambda error: say(f"{error}; left out"),
+            on_error=passed.on_error,
+            on_progress=watch,
+            **limit_options(options),
+        )
     fields = {
         **asdict(done),
         "files": sources,
         "target": options.output or options.to_dir,
         "damaged": [{"file": it.source, "offset": it.offset} for it in done.damaged],
     }
-    report(done_json(**fields) if options.json else _text(done), target=options.output or "")
-    return int(bool(done.damaged))
+    return passed.report(_text(done), fields, done.files) | int(bool(done.damaged))
 
 
 def _text(done: Deduplication) -> str:

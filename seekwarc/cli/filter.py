@@ -6,7 +6,8 @@ metadata), all segments of segmented records, and the originals of revisits, as 
 ever larger. Frames are copied from every .warc.zst that has the dictionary of the first file; other records
 are compressed again. The lines of an INDEX (.cdxj, .idx, .parquet) are searched, and nothing is read of its
 files but what is copied; requests and metadata do not come along then. A damaged record is reported and left
-out, and makes the exit status 1.
+out, and a FILE that cannot be read stops all. With --keep-going all of a FILE that is damaged or cannot be
+read is left out, with the originals of revisits in it. Both make the exit status 1.
 
 seekwarc filter crawls/ --hosts sites.txt -o sites.warc.zst
 seekwarc filter crawl.warc.zst --mime 'video/*' --min-size 1M -o films.warc.zst
@@ -22,7 +23,8 @@ from dataclasses import asdict
 
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, add_parts_argument
 from seekwarc.cli.options import add_limit_arguments, limit_options
-from seekwarc.cli.printing import copied_text, piece_json, piece_text, printable, report_done, say
+from seekwarc.cli.passing import add_keep_going, passing_over
+from seekwarc.cli.printing import copied_text, piece_json, piece_text, printable, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.selecting import add_list_arguments, add_selection_arguments, choice_of
 from seekwarc.cli.sizes import SIZE, human_size
@@ -55,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-size", type=SIZE, metavar="SIZE", help="maximum size of a file, such as 1G")
     add_flag(parser, "-n", "--dry-run", text="write nothing; say what would be copied")
     add_flag(parser, "--no-verify", text="copy large records without decoding them")
+    add_keep_going(parser)
     add_parts_argument(parser)
     add_json_argument(parser)
     add_limit_arguments(parser)
@@ -65,22 +68,24 @@ def run(options: argparse.Namespace) -> int:
         raise SeekWarcError("name the new file with -o, or use --dry-run")
     if "-" in (options.output, *options.files):
         raise SeekWarcError("the files are read twice, so neither they nor OUT can be a pipe: name files")
-    done = filter(
-        options.files,
-        options.output,
-        files=options.base,
-        closure=not options.no_closure,
-        max_size=options.max_size,
-        dry_run=options.dry_run,
-        verify=not options.no_verify,
-        existing=existing_option(options),
-        processes=options.jobs,
-        limits=limit_options(options),
-        on_warning=say,
-        on_damage=lambda error: say(f"{error}; left out"),
-        on_progress=watch,
-        **choice_of(options),
-    )
+    with passing_over(options) as passed:
+        done = filter(
+            options.files,
+            options.output,
+            files=options.base,
+            closure=not options.no_closure,
+            max_size=options.max_size,
+            dry_run=options.dry_run,
+            verify=not options.no_verify,
+            existing=existing_option(options),
+            processes=options.jobs,
+            limits=limit_options(options),
+            on_warning=say,
+            on_damage=lambda error: say(f"{error}; left out"),
+            on_error=passed.on_error,
+            on_progress=watch,
+            **choice_of(options),
+        )
     fields = {
         **asdict(done),
         "files": options.files,
@@ -89,8 +94,7 @@ def run(options: argparse.Namespace) -> int:
         "pieces": [*map(piece_json, done.pieces)],
         "damaged": [{"file": it.source, "offset": it.offset} for it in done.damaged],
     }
-    report_done(options, _text(done), fields)
-    return int(bool(done.damaged))
+    return passed.report(_text(done), fields, done.files) | int(bool(done.damaged))
 
 
 def _text(done: Filtering) -> str:

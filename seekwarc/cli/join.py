@@ -9,6 +9,9 @@ are compared before a film is written. A film of which bytes are missing is left
 differ or are damaged; the exit status is then 1, as it is if nothing was joined. `cat --joined` and `serve`
 read parts as one without this.
 
+A FILE that cannot be read stops all, and damaged parts of others are not used. With --keep-going all of a
+FILE that is damaged or cannot be read is left out, which is said, and makes the exit status 1.
+
 seekwarc join crawls/ --dry-run
 seekwarc join crawls/ --uri https://example.org/film.mp4 -o film.warc.zst
 """
@@ -21,7 +24,8 @@ from dataclasses import asdict
 
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, add_parts_argument
 from seekwarc.cli.options import add_limit_arguments, add_writer_arguments, limit_options, writer_options
-from seekwarc.cli.printing import printable, report_done, say
+from seekwarc.cli.passing import add_keep_going, passing_over
+from seekwarc.cli.printing import printable, say
 from seekwarc.cli.progress import WatchedStream, progress_bar, progress_is_seen, watch
 from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option
@@ -41,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--uri", metavar="URI", action="append", help="join only this resource; may be given several times"
     )
     add_flag(parser, "-n", "--dry-run", text="write and compare nothing; say what would be joined")
+    add_keep_going(parser)
     add_parts_argument(parser)
     add_json_argument(parser)
     add_writer_arguments(parser)
@@ -52,7 +57,8 @@ def run(options: argparse.Namespace) -> int:
         raise SeekWarcError("name the new file with -o, or use --dry-run")
     if "-" in (options.output, *options.files):
         raise SeekWarcError("parts are read in any order, so neither they nor OUT can be a pipe: name files")
-    with closing(progress_bar(None, "joining")) if progress_is_seen() else nullcontext() as bar:
+    shown = closing(progress_bar(None, "joining")) if progress_is_seen() else nullcontext()
+    with passing_over(options) as passed, shown as bar:
 
         def watched(stream: ReadableStream, size: int) -> ReadableStream:
             if bar is None:
@@ -68,6 +74,7 @@ def run(options: argparse.Namespace) -> int:
             existing=existing_option(options),
             processes=options.jobs,
             limits=limit_options(options),
+            on_error=passed.on_error,
             on_progress=watch,
             on_stream=watched,
             **writer_options(options),
@@ -84,10 +91,9 @@ def run(options: argparse.Namespace) -> int:
         "resources": [asdict(it) for it in done.resources],
     }
     status = Status.PROBLEMS if problems else Status.DONE
-    report_done(options, _text(done), {"status": status, **fields})
     for problem in problems:
         say(problem)
-    return int(bool(problems))
+    return passed.report(_text(done), {"status": status, **fields}, done.files) | int(bool(problems))
 
 
 def _text(done: Joining) -> str:

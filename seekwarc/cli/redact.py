@@ -16,6 +16,10 @@ dictionary, which may hold fragments of what is removed, the other records are c
 Offsets change: an --index (.cdxj, .idx, .parquet) is made again in the same run, other indexes of FILE
 afterwards; NAME.seek is made again, too. Copies of FILE are not searched. Exit status 1 means that something
 still mentions what was removed, or that a FILE is damaged, or that nothing matches.
+
+If a FILE cannot be read, or is damaged, nothing is written. With --keep-going it is passed over: it stays as
+it is, and no new file is made of it. It was not searched, so it may hold what was to be removed; that is said
+of each, and the exit status is 1. Make a sound file of it (`seekwarc recover`), and redact that.
 """
 
 from __future__ import annotations
@@ -27,7 +31,8 @@ from typing import cast
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, add_parts_argument
 from seekwarc.cli.batch import targets_of
 from seekwarc.cli.options import add_limit_arguments, limit_options
-from seekwarc.cli.printing import copied_text, printable, report_done, say
+from seekwarc.cli.passing import add_keep_going, passing_over
+from seekwarc.cli.printing import copied_text, printable, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.selecting import add_list_arguments, add_selection_arguments, choice_of
 from seekwarc.cli.sizes import human_size
@@ -40,6 +45,9 @@ __all__ = ["add_arguments", "run"]
 
 MAX_PRINTED = 10
 """Mentions that are printed one by one; --json has all."""
+
+NOT_SEARCHED = ", not searched: what was to be removed may still be there"
+"""What is said of a FILE that is passed over."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,6 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "compress again with a new dictionary, trained on what is kept"
     add_flag(parser, "--retrain", text=text)
     add_flag(parser, "-n", "--dry-run", text="write nothing; say what would be removed")
+    add_keep_going(parser)
     add_parts_argument(parser)
     add_json_argument(parser)
     add_limit_arguments(parser)
@@ -89,26 +98,28 @@ def run(options: argparse.Namespace) -> int:
             "the files are read more than once, so neither they nor OUT can be a pipe: name files"
         )
     sources, target = targets_of(options)
-    done = redact(
-        sources,
-        cast("str | list[str] | None", target),
-        in_place=options.in_place,
-        indexes=options.index,
-        reason=options.reason,
-        stubs=not options.no_stubs,
-        stub_uris=not options.no_uri,
-        closure=not options.no_closure,
-        with_revisits=options.with_revisits,
-        promote=options.promote,
-        keep_dictionary=options.keep_dictionary,
-        retrain=options.retrain,
-        dry_run=options.dry_run,
-        existing=existing_option(options),
-        processes=options.jobs,
-        limits=limit_options(options),
-        on_progress=watch,
-        **choice_of(options),
-    )
+    with passing_over(options, NOT_SEARCHED) as passed:
+        done = redact(
+            sources,
+            cast("str | list[str] | None", target),
+            in_place=options.in_place,
+            indexes=options.index,
+            reason=options.reason,
+            stubs=not options.no_stubs,
+            stub_uris=not options.no_uri,
+            closure=not options.no_closure,
+            with_revisits=options.with_revisits,
+            promote=options.promote,
+            keep_dictionary=options.keep_dictionary,
+            retrain=options.retrain,
+            dry_run=options.dry_run,
+            existing=existing_option(options),
+            processes=options.jobs,
+            limits=limit_options(options),
+            on_error=passed.on_error,
+            on_progress=watch,
+            **choice_of(options),
+        )
     for it in done.mentions[:MAX_PRINTED]:
         kind = it.type if it.type in ("line", "dictionary") else f"{printable(it.type)} record"
         verb = "holds a part of" if it.type == "dictionary" else "mentions"
@@ -117,8 +128,8 @@ def run(options: argparse.Namespace) -> int:
         say(f"and {counted(len(done.mentions) - MAX_PRINTED, 'further mention')}; --json lists all")
     name = options.output or options.to_dir
     fields = {**asdict(done), "files": sources, "target": name, "dry_run": options.dry_run}
-    report_done(options, _text(done, name, is_dry=options.dry_run), fields)
-    return int(bool(done.mentions))
+    text = _text(done, name, is_dry=options.dry_run)
+    return passed.report(text, fields, done.files) | int(bool(done.mentions))
 
 
 def _text(done: Redaction, target: str | None, *, is_dry: bool) -> str:

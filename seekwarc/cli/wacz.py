@@ -7,6 +7,8 @@
 create: WARC files in the wanted compression (--to) are copied as they are, the others are converted; a
 .warc.zst always is, since players cannot read it. With --pages, pages.jsonl lists the URIs that are in LIST,
 a line each, and other pages are in extraPages.jsonl. A line may be JSON with a `url`, as in pages.jsonl.
+If a FILE cannot be read, or is damaged, nothing is written; with --keep-going it is left out, which is said,
+and makes the exit status 1.
 
 validate: checks the rules of WACZ 1.1.1, all hashes, that each line of the index leads to its record, and
 that each capture has a line. Exit status 1 means that there are errors, or with --strict warnings.
@@ -24,6 +26,7 @@ from dataclasses import asdict
 from seekwarc.check.wacz_validating import validate_wacz
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments
 from seekwarc.cli.options import add_limit_arguments, limit_options
+from seekwarc.cli.passing import LEFT_OUT, add_keep_going, passing_over
 from seekwarc.cli.printing import done_json, printable, report_done, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.sizes import human_size
@@ -52,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pages", metavar="LIST", help="create: the pages (default: HTML that has a title)")
     add_flag(parser, "--text", text="create: list the text of each page too, for players to search in")
     add_flag(parser, "--strict", text="validate: warnings are failures too")
+    add_keep_going(parser, f"create: {LEFT_OUT}")
     add_json_argument(parser)
     add_limit_arguments(parser)
 
@@ -64,9 +68,12 @@ def run(options: argparse.Namespace) -> int:
         return max(_validate(name, options) for name in options.files)
     target, existing = output_target(options.output), existing_option(options)
     texts = {"title": options.title, "description": options.description}
+    names = {"files": options.files, "target": options.output}
     if options.action == "merge":
         done = merge_wacz(options.files, target, existing=existing, on_progress=watch, **texts)
-    else:
+        report_done(options, _text(done), {**asdict(done), **names})
+        return 0
+    with passing_over(options) as passed:
         done = create_wacz(
             options.files,
             target,
@@ -74,14 +81,14 @@ def run(options: argparse.Namespace) -> int:
             pages=_pages(options.pages) if options.pages is not None else (),
             text=options.text,
             existing=existing,
+            on_error=passed.on_error,
             on_warning=say,
             on_progress=watch,
             processes=cores(),
             **texts,
             **limit_options(options),
         )
-    report_done(options, _text(done), {**asdict(done), "files": options.files, "target": options.output})
-    return 0
+    return passed.report(_text(done), {**asdict(done), **names}, done.files)
 
 
 def _validate(name: str, options: argparse.Namespace) -> int:

@@ -16,6 +16,7 @@ from seekwarc.edit.copy_inputs import PartTarget, parts_of, settings_of
 from seekwarc.edit.copy_target import CopyTarget, Recompressed, Tally
 from seekwarc.errors import TargetError
 from seekwarc.frames.encoder import OrderedWork
+from seekwarc.jobs.passing import OnError
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.storage.expand import expand
@@ -66,6 +67,7 @@ def concat(
     verify: bool = True,
     existing: Existing = "error",
     threads: int | None = None,
+    on_error: OnError = "raise",
     on_warning: Callable[[str], object] = lambda _: None,
     on_progress: Progress = no_progress,
     **limits: Unpack[ReadLimits],
@@ -94,6 +96,9 @@ def concat(
         verify: Decode every copied frame and check its checksum.
         existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
         threads: Threads that decode and compress; one per core, at most four, unless given.
+        on_error: What is done with a file that cannot be opened, is empty, is not an archive, or is damaged:
+            "raise"; "skip", to leave all of it out with a `FormatWarning`; or a function that is called with
+            the error, to leave it out. Each file is then read to its end before anything is written.
         on_warning: Called, before anything is written, with a message for each file that will be compressed
             again.
         on_progress: Wraps each source that is read, to report progress.
@@ -101,7 +106,8 @@ def concat(
 
     Raises:
         ValueError: There are no files.
-        FormatError: A file is damaged or not a WARC file. No target is made.
+        NotFoundError: All files were left out. No target is made.
+        FormatError: A file is damaged or not a WARC file, and `on_error` is "raise". No target is made.
         TargetExistsError: The target exists.
         SourceError: A file cannot be read.
         TargetError: The target cannot be written.
@@ -118,7 +124,7 @@ def concat(
         )
     with (
         committed(target, existing=existing) as output,
-        parts_of(sources, output.spool_directory, ReadOptions.of(**limits)) as parts,
+        parts_of(sources, output.spool_directory, ReadOptions.of(**limits), on_error, on_progress) as parts,
     ):
         settings = settings_of(parts, on_warning, verify=verify)
         tally = Tally()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from itertools import islice
-from typing import BinaryIO, Final, TypeAlias
+from typing import BinaryIO, Final, TypeAlias, TypeVar
 
 from seekwarc.edit.copy_source import (
     LooseRecord,
@@ -25,8 +25,9 @@ from seekwarc.format.words import counted
 from seekwarc.format.zstd import SKIPPABLE_HEADER_SIZE, parse_frame_header, parse_skippable_header
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.pieces import Compression, detect
+from seekwarc.jobs.passing import OnError, readable
 from seekwarc.jobs.pipes import searchable
-from seekwarc.jobs.progress import Progress
+from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.options import ReadOptions
 from seekwarc.storage.fetch import Fetcher
@@ -36,11 +37,12 @@ from seekwarc.write.file_layout import TableMode
 from seekwarc.write.files import Existing, refuse_existing
 from seekwarc.write.forms import compression_of
 
-__all__ = ["Part", "PartTarget", "Place", "check_targets", "parts_of", "settings_of"]
+__all__ = ["Part", "PartTarget", "Place", "check_targets", "parts_of", "read_whole", "settings_of"]
 
 Place: TypeAlias = tuple[int, int, int | None]
 """Where a record is: offset of its frame, content bytes before it in that, and end of the record if known."""
 PartTarget = str | os.PathLike[str] | bytes | BinaryIO | RangeReadable
+Target = TypeVar("Target", bound=PartTarget)
 
 MAX_WHOLE: Final = 64 << 20
 """Stored bytes of a record that are fetched at once from far away."""
@@ -144,13 +146,43 @@ class Part:
 
 @contextlib.contextmanager
 def parts_of(
-    targets: Sequence[PartTarget], directory: str | None, limits: ReadOptions
+    targets: Sequence[PartTarget],
+    directory: str | None,
+    limits: ReadOptions,
+    on_error: OnError = "raise",
+    on_progress: Progress = no_progress,
+    *,
+    is_whole: bool = True,
+    least: int = 1,
 ) -> Iterator[list[Part]]:
-    """Examine files that will be read later. Each is closed again, since there may be thousands."""
+    """Examine files that will be read later. Each is closed again, since there may be thousands.
+
+    Unless `on_error` is "raise", each is read to its end, but for `is_whole`, and left out if it is not an
+    archive, or damaged; fewer than `least` are an error then.
+    """
     # One copy of a dictionary that a thousand files share.
     known: dict[bytes, Dictionary] = {}
+
+    def examine(target: PartTarget) -> Part:
+        part = _part(target, directory, limits, stack, known)
+        if is_whole and on_error != "raise":
+            read_whole(part.target, limits, on_progress)
+        return part
+
     with ExitStack() as stack:
-        yield [_part(target, directory, limits, stack, known) for target in targets]
+        yield readable(targets, examine, on_error, least=least)
+
+
+def read_whole(target: Target, limits: ReadOptions, on_progress: Progress) -> Target:
+    """Decompress all records of a file, and return it; a FormatError if one is damaged."""
+    source = Fetcher(on_progress(open_source(target), "checking"))
+    with closing(ArchiveFile(source, limits)) as file:
+        # Of what is kept, the copy warns.
+        file.warned = True
+        is_framed = file.detect(file.window(), 0) == "zst"
+        for record in StoredRecords(file) if is_framed else loose_records(file, ""):
+            check_record(record)
+    return target
 
 
 def _part(

@@ -36,6 +36,7 @@ from seekwarc.format.warc import RECORD_END
 from seekwarc.format.warc_fields import DefinedFields
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import OrderedWork
+from seekwarc.jobs.passing import OnError
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.options import ReadLimits, ReadOptions
@@ -112,6 +113,7 @@ def dedupe(
     existing: Existing = "error",
     threads: int | None = None,
     processes: int = 1,
+    on_error: OnError = "raise",
     on_warning: Callable[[str], object] = lambda _: None,
     on_damage: OnDamage = lambda _: None,
     on_progress: Progress = no_progress,
@@ -130,7 +132,8 @@ def dedupe(
     payload has the digest that the revisit states. What was a chunked body may then be in other chunks, and
     fields of the header in another order; payloads, IDs, dates and HTTP heads are as they were.
 
-    A damaged record is reported and left out; the others are written, and none becomes a revisit of it.
+    A damaged record is reported and left out; the others are written, and none becomes a revisit of it. With
+    `on_error` its file is left out instead, and no record becomes a revisit of one in that.
 
     The records are listed in a temporary file, some 500 bytes each; memory does not grow with their number.
 
@@ -145,6 +148,9 @@ def dedupe(
         existing: Whether files that have the targets' names are refused ("error") or replaced ("overwrite").
         threads: Threads that decode and compress; one per core, at most four, unless given.
         processes: How many processes may list the records of parts of a large local file; see `index`.
+        on_error: What is done with a file that cannot be opened, is empty, is not an archive, or is damaged:
+            "raise"; "skip", to leave all of it out with a `FormatWarning`; or a function that is called with
+            the error, to leave it out. Each file is then read to its end before anything is written.
         on_warning: Called with a message for each file that will be compressed again.
         on_damage: Called with each damage.
         on_progress: Wraps each source that is read, to report progress.
@@ -152,7 +158,8 @@ def dedupe(
 
     Raises:
         ValueError: There are no files, or not as many new ones in the list.
-        FormatError: A file is not a WARC file. No target is made.
+        NotFoundError: All files were left out.
+        FormatError: A file is not a WARC file, and `on_error` is "raise". No target is made.
         TargetExistsError: A target exists.
         SourceError: A file cannot be read, or has changed since the first time.
         TargetError: A target cannot be written.
@@ -170,7 +177,8 @@ def dedupe(
         if damaged.setdefault((error.source, error.offset), error) is error:
             on_damage(error)
 
-    with parts_of(names, None, options) as parts:
+    with parts_of(names, None, options, on_error, on_progress) as parts:
+        target_of = dict(zip(names, targets, strict=True))
         files = {part.name: str(part.target) for part in parts}
 
         def attempt(left_out: set[Place], *, checked: bool) -> Deduplication:
@@ -192,7 +200,7 @@ def dedupe(
                 if dry_run:
                     run.count()
                 elif is_many:
-                    each = [(one, [part]) for one, part in zip(targets, parts, strict=True)]
+                    each = [(target_of[str(part.target)], [part]) for part in parts]
                     run.write(each, existing, threads)
                 else:
                     run.write([(targets[0], parts)], existing, threads)

@@ -28,6 +28,7 @@ from seekwarc.edit.splitting import Piece, PieceNames, Pieces, pieces_of
 from seekwarc.errors import FormatError, NotFoundError
 from seekwarc.format.warc import RecordHeader
 from seekwarc.frames.encoder import OrderedWork
+from seekwarc.jobs.passing import OnError
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.jobs.work import hidden_folder
 from seekwarc.read.options import ReadLimits, ReadOptions
@@ -96,6 +97,7 @@ def filter(  # noqa: A001 - the name of the verb
     threads: int | None = None,
     processes: int = 1,
     limits: ReadLimits | None = None,
+    on_error: OnError = "raise",
     on_warning: Callable[[str], object] = lambda _: None,
     on_damage: OnDamage = lambda _: None,
     on_progress: Progress = no_progress,
@@ -113,7 +115,8 @@ def filter(  # noqa: A001 - the name of the verb
     records that are concurrent to them (requests and metadata), all segments of segmented records, and the
     originals of revisits. What is not in the input cannot come along.
 
-    A damaged record is reported and left out; the others are copied.
+    A damaged record is reported and left out; the others are copied. With `on_error` its file is left out
+    instead, and a revisit whose original is in that counts as one without.
 
     Args:
         sources: Files, URLs, folders, patterns and indexes (.cdxj, .idx, .parquet); one, or several. The
@@ -131,6 +134,10 @@ def filter(  # noqa: A001 - the name of the verb
         threads: Threads that decode and compress; one per core, at most four, unless given.
         processes: How many processes may look for records in parts of a large local file; see `index`.
         limits: Limits of reading; see `Reader`.
+        on_error: What is done with a file that cannot be opened, is empty, is not an archive, or is damaged:
+            "raise"; "skip", to leave all of it out with a `FormatWarning`; or a function that is called with
+            the error, to leave it out. Each file is then read to its end before anything is written.
+            Of a file that an index names, only the beginning is, and damaged records are left out.
         on_warning: Called, before anything is written, with a message for each file that will be compressed
             again.
         on_damage: Called with each damage.
@@ -139,7 +146,8 @@ def filter(  # noqa: A001 - the name of the verb
 
     Raises:
         ValueError: A condition is invalid, or a record alone needs more than `max_size`.
-        NotFoundError: No record matches.
+        NotFoundError: No record matches, or all files were left out.
+        FormatError: A file is not a WARC file, and `on_error` is "raise".
         TargetExistsError: The target exists.
         SourceError: A file cannot be read.
         TargetError: The target cannot be written.
@@ -156,11 +164,23 @@ def filter(  # noqa: A001 - the name of the verb
 
     base = os.fspath(files) if files is not None else None
     archives = [name for name in names if not is_index(name)]
-    indexes = [chosen_lines(name, choice, base, closure=closure) for name in names if is_index(name)]
-    indexed = [file for lines in indexes for file in lines.files]
     options = ReadOptions.of(**limits or {})
-    with parts_of([*archives, *(file.name for file in indexed)], folder, options) as parts:
-        searched = parts[: len(archives)]
+
+    def can_read(name: str) -> bool:
+        if on_error == "raise":
+            return True
+        with parts_of([name], folder, options, on_error, is_whole=False, least=0) as found:
+            return bool(found)
+
+    chosen = partial(chosen_lines, choice=choice, base=base, closure=closure, can_read=can_read)
+    indexes = [chosen(name) for name in names if is_index(name)]
+    indexed = [file for lines in indexes for file in lines.files]
+    with (
+        parts_of(archives, folder, options, on_error, on_progress, least=not indexed) as searched,
+        parts_of([file.name for file in indexed], folder, options) as placed,
+    ):
+        parts = [*searched, *placed]
+        done.files -= len(archives) - len(searched)
         catalogue = scan(searched, choice, damage, on_progress, processes=processes, linked=closure)
         done.read = len(catalogue) + sum(lines.read for lines in indexes)
         done.matched = catalogue.kept.count(1) + sum(lines.matched for lines in indexes)
@@ -171,10 +191,10 @@ def filter(  # noqa: A001 - the name of the verb
                 added, done.dangling = catalogue.close(Originals(catalogue, records, in_place=False))
             done.dangling += sum(lines.dangling for lines in indexes)
             added["original"] += sum(lines.originals for lines in indexes)
-            added["warcinfo"] += _add_indexed(catalogue, parts[len(archives) :], indexed, with_infos=True)
+            added["warcinfo"] += _add_indexed(catalogue, placed, indexed, with_infos=True)
             done.belonging = {relation: added[relation] for relation in RELATIONS}
         else:
-            _add_indexed(catalogue, parts[len(archives) :], indexed, with_infos=False)
+            _add_indexed(catalogue, placed, indexed, with_infos=False)
         done.size = catalogue.size
         if dry_run:
             return done

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, cast
 
@@ -18,6 +18,7 @@ from seekwarc.read.record import Record
 
 __all__ = ["IndexedFile", "chosen_lines", "is_index"]
 
+CanRead = Callable[[str], bool]
 ENDINGS: Final = (".cdxj", ".idx", ".parquet")
 
 
@@ -35,6 +36,14 @@ class IndexedFile:
     """The smallest offset in any line: what is before it is the file's warcinfo record."""
     places: dict[int, int] = field(default_factory=dict)
     """Offset and length; the length is 0 if the line has none."""
+    can_be_read: bool | None = None
+    """None until a record of it is chosen."""
+
+    def is_left(self, can_read: CanRead) -> bool:
+        """Return whether it can be read, so that records of it can be chosen."""
+        if self.can_be_read is None:
+            self.can_be_read = can_read(self.name)
+        return self.can_be_read
 
 
 @dataclass(slots=True)
@@ -49,7 +58,9 @@ class ChosenLines:
     dangling: int = 0
 
 
-def chosen_lines(name: str, choice: Choice, base: str | None, *, closure: bool) -> ChosenLines:
+def chosen_lines(
+    name: str, choice: Choice, base: str | None, *, closure: bool, can_read: CanRead
+) -> ChosenLines:
     """Return the records that an index names and that are chosen.
 
     Args:
@@ -58,6 +69,7 @@ def chosen_lines(name: str, choice: Choice, base: str | None, *, closure: bool) 
         base: Folder or URL of the files that it names; that of the index if None.
         closure: Choose the originals of chosen revisits, too, which are found as `Index` finds them, or among
             all lines with their digests.
+        can_read: Returns whether a file can be read; of others no record is chosen.
 
     Raises:
         ValueError: The choice has conditions that no line tells.
@@ -72,14 +84,15 @@ def chosen_lines(name: str, choice: Choice, base: str | None, *, closure: bool) 
     with Index(name, files=base) as index:
         for line, file, offset in _placed(index, index, files, base):
             found.read += 1
-            if choice.matches(cast("Record", _LineRecord(line, file.name, offset))):
+            matches = choice.matches(cast("Record", _LineRecord(line, file.name, offset)))
+            if matches and file.is_left(can_read):
                 found.matched += 1
                 _keep(file, offset, str(line.fields.get("length", "")))
                 if line.is_revisit and line.digest is not None:
                     alike[line.digest.key] = []
                 has_revisits |= line.is_revisit
         if closure and has_revisits:
-            _add_originals(index, files, alike, found)
+            _add_originals(index, files, alike, found, can_read)
     found.files = [file for file in files.values() if file.places]
     return found
 
@@ -102,14 +115,22 @@ def _add_originals(
     files: Mapping[str, IndexedFile],
     alike: dict[tuple[str, bytes], list[Entry]],
     found: ChosenLines,
+    can_read: CanRead,
 ) -> None:
     """Choose the originals of the chosen revisits, too; `alike` gets the lines with their digests."""
+
+    def near(uri: str, date: str) -> Iterator[Capture]:
+        return filter(is_left, index.lookup(uri, closest=date))
+
+    def is_left(line: Capture) -> bool:
+        return files[line.filename].is_left(can_read)
+
     for line in index:
-        if line.digest is not None and not line.is_revisit and line.digest.key in alike:
+        if line.digest is not None and not line.is_revisit and line.digest.key in alike and is_left(line):
             alike[line.digest.key].append(entry_of_line(line))
     for line in index:
         if line.is_revisit and line.offset in files[line.filename].places:
-            path = _originals(index, line, alike)
+            path = _originals(index, line, near, alike)
             found.dangling += not path
             for entry in path:
                 file = files[entry.filename]
@@ -118,13 +139,9 @@ def _add_originals(
 
 
 def _originals(
-    index: Index, line: Capture, alike: Mapping[tuple[str, bytes], Sequence[Entry]]
+    index: Index, line: Capture, near: Near, alike: Mapping[tuple[str, bytes], Sequence[Entry]]
 ) -> list[Entry]:
     """Return the lines that lead to the original of a revisit, and its own; [] without one."""
-
-    def near(uri: str, date: str) -> Iterator[Capture]:
-        return index.lookup(uri, closest=date)
-
     try:
         record = line.open(resolve=False)
         lines = _AllLines(record, near, alike)

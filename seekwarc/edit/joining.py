@@ -23,10 +23,12 @@ from seekwarc.collection.parts import (
     groups_of,
 )
 from seekwarc.collection.record_index import MemoryIndex
+from seekwarc.edit.copy_inputs import read_whole
 from seekwarc.edit.listing import listed
 from seekwarc.errors import FormatError
 from seekwarc.format.uri import StoredUri, as_utf8
 from seekwarc.format.words import counted
+from seekwarc.jobs.passing import OnError, readable
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.read.extent import MAX_DECODED
 from seekwarc.read.options import ReadLimits, ReadOptions
@@ -113,6 +115,7 @@ def join(
     existing: Existing = "error",
     processes: int = 1,
     limits: ReadLimits | None = None,
+    on_error: OnError = "raise",
     on_progress: Progress = no_progress,
     on_stream: OnStream = lambda stream, _: stream,
     **options: Unpack[FrameOptions],
@@ -135,13 +138,17 @@ def join(
         existing: Whether an existing file is refused ("error") or replaced ("overwrite").
         processes: How many processes may look for parts in parts of a large local file; see `index`.
         limits: Limits of reading; see `Reader`.
+        on_error: What is done with a file that cannot be opened, is empty, is not an archive, or is damaged:
+            "raise"; "skip", to leave all of it out with a `FormatWarning`; or a function that is called with
+            the error, to leave it out. Each file is then read to its end before anything is written.
         on_progress: Wraps each source that is scanned, to report progress.
         on_stream: Wraps each payload that is written, of the size that is given, to report progress.
         **options: How records are compressed; see `Writer`.
 
     Raises:
         TargetExistsError: The target exists.
-        FormatError: A file is not a WARC file.
+        NotFoundError: All files were left out.
+        FormatError: A file is not a WARC file, and `on_error` is "raise".
         SourceError: A file cannot be read.
         TargetError: The target cannot be written.
     """
@@ -152,8 +159,10 @@ def join(
         for name in names:
             refuse_same_file(os.fspath(name), target)
     wanted = set(map(as_utf8, uris)) if uris is not None else None
-    done = Joining(len(names))
     options_of_reading = ReadOptions.of(**limits or {})
+    if on_error != "raise":
+        names = readable(names, lambda it: read_whole(it, options_of_reading, on_progress), on_error)
+    done = Joining(len(names))
     index = MemoryIndex()
     with WholeCollection(names, index=index, **options_of_reading) as crawl:
         groups = (

@@ -30,6 +30,7 @@ from seekwarc.format.sidecar import SIDECAR_SUFFIX
 from seekwarc.format.uri import StoredUri
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import OrderedWork
+from seekwarc.jobs.passing import OnError
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.make.sidecars import sidecar
 from seekwarc.make.training import trained_on
@@ -117,6 +118,7 @@ def redact(
     threads: int | None = None,
     processes: int = 1,
     limits: ReadLimits | None = None,
+    on_error: OnError = "raise",
     on_progress: Progress = no_progress,
     **conditions: Unpack[ChoiceConditions],
 ) -> Redaction:
@@ -157,14 +159,19 @@ def redact(
         threads: Threads that decode and compress; one per core, at most four, unless given.
         processes: How many processes may look for records in parts of a large local file; see `index`.
         limits: Limits of reading; see `Reader`.
+        on_error: What is done with a file that cannot be opened, is empty, is not an archive, or is damaged:
+            "raise"; "skip", to leave all of it out with a `FormatWarning`; or a function that is called with
+            the error, to leave it out. Each file is then read to its end before anything is written.
+            It is not searched, so it may hold what was to be removed.
         on_progress: Wraps each source that is read, to report progress.
         **conditions: Which records; see `ChoiceConditions`.
 
     Raises:
         ValueError: A condition is invalid, no condition is given, a revisit would lose its original, or no
             record of a file would be left.
-        NotFoundError: No record matches.
-        FormatError: A file is damaged. Nothing is changed: `tools.recover` makes a file of what is intact.
+        NotFoundError: No record matches, or all files were left out.
+        FormatError: A file is damaged, and `on_error` is "raise". Nothing is changed: `tools.recover` makes a
+            file of what is intact.
         TargetExistsError: A target exists.
         SourceError: A file cannot be read.
         TargetError: A target cannot be written.
@@ -180,7 +187,9 @@ def redact(
     finals = _finals(names, targets, existing, in_place=in_place, dry_run=dry_run)
     options = ReadOptions.of(**limits or {})
     with ExitStack() as opened:
-        parts = opened.enter_context(parts_of(names, None, options))
+        parts = opened.enter_context(parts_of(names, None, options, on_error, on_progress))
+        final_of = dict(zip(names, finals, strict=True))
+        finals = [final_of[str(part.target)] for part in parts]
         removed = scan(parts, choice, _raise, on_progress, processes=processes, check_all=True)
         done = Redaction(len(parts), len(removed), removed.kept.count(1))
         if not done.matched:

@@ -6,17 +6,22 @@ import html
 import os
 import re
 import tempfile
+import warnings
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from typing import IO, BinaryIO, Final, Unpack
 
-from seekwarc.errors import FormatError, UnsupportedError
+from seekwarc.errors import FormatError, FormatWarning, SeekWarcError, UnsupportedError
+from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.json_text import json_text
 from seekwarc.format.uri import as_utf8
 from seekwarc.frames.pieces import Compression
 from seekwarc.inside.parsing import resiliparse_needed
 from seekwarc.jobs.batch import base_name
+from seekwarc.jobs.passing import OnError, readable
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.jobs.sorting import sorted_lines
 from seekwarc.make.converting import convert
@@ -55,6 +60,7 @@ def create_wacz(
     title: str | None = None,
     description: str | None = None,
     existing: Existing = "error",
+    on_error: OnError = "raise",
     on_warning: Callable[[str], object] = lambda _: None,
     on_progress: Progress = no_progress,
     processes: int = 1,
@@ -80,6 +86,9 @@ def create_wacz(
         title: Title of the WACZ.
         description: What the WACZ has.
         existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
+        on_error: What is done with a file that cannot be opened, is empty, is not an archive, or is damaged:
+            "raise"; "skip", to leave all of it out with a `FormatWarning`; or a function that is called with
+            the error, to leave it out. Each file is then read to its end before anything is written.
         on_warning: Called with a message for each of `pages` that was not captured, and for each page whose
             text cannot be read.
         on_progress: Wraps each source that is read, to report progress.
@@ -87,7 +96,9 @@ def create_wacz(
         **limits: Limits of reading; see `Reader`.
 
     Raises:
-        FormatError: A file is damaged, or has records that share a gzip member. No target is made.
+        NotFoundError: All files were left out. No target is made.
+        FormatError: A file is damaged, or has records that share a gzip member, and `on_error` is "raise". No
+            target is made.
         SourceError: A file cannot be read.
         TargetExistsError: The target exists.
         TargetError: The target cannot be written.
@@ -112,31 +123,64 @@ def create_wacz(
         made.open(folder, opened)
         file = WaczOutput(output)
 
-        def lines() -> Iterator[bytes]:
-            for name, given in named.items():
-                source = _copied(
-                    given,
-                    f"{folder}/{name}",
-                    compression,
-                    on_progress=on_progress,
-                    processes=processes,
-                    limits=limits,
-                )
-                with closing(on_progress(source, "packing")) as stored:
-                    yield from made.lines_of(file, f"archive/{name}", name, stored, limits)
-                if os.path.exists(f"{folder}/{name}"):
-                    os.unlink(f"{folder}/{name}")
+        stored_as = partial(
+            _stored,
+            compression=compression,
+            on_progress=on_progress,
+            processes=processes,
+            limits=limits,
+        )
 
+        def examine(name: str) -> str:
+            with warnings.catch_warnings():
+                # Of what is kept, packing warns.
+                warnings.simplefilter("ignore", FormatWarning)
+                with stored_as(named[name], f"{folder}/{name}", label="checking") as stored:
+                    deque(_lines_of(WholeReader(stored, **limits), name), maxlen=0)
+            return name
+
+        def lines() -> Iterator[bytes]:
+            for name in names:
+                with stored_as(named[name], f"{folder}/{name}", label="packing") as stored:
+                    yield from made.lines_of(file, f"archive/{name}", name, stored, limits)
+
+        names = [*named] if on_error == "raise" else readable(named, examine, on_error)
         made.finish(file, lines(), folder)
         for uri in sorted({*map(as_utf8, pages)} - made.found):
             on_warning(f"no capture of the page {uri}")
         size = file.finish({"title": title, "description": description})
-    return WaczWriting(len(named), made.lines, made.counts["pages"], made.counts["extraPages"], size)
+    return WaczWriting(len(names), made.lines, made.counts["pages"], made.counts["extraPages"], size)
 
 
 def warc_name(source: str) -> str:
     """Return the name of a file without compression: data.warc for data.warc.zst and data.arc.gz."""
     return as_utf8(_SUFFIX.sub("", base_name(source))) + ".warc"
+
+
+@contextmanager
+def _stored(
+    given: str,
+    copy: str,
+    *,
+    compression: Compression,
+    label: str,
+    on_progress: Progress,
+    processes: int,
+    limits: ReadLimits,
+) -> Iterator[RangeSource]:
+    """Provide a source in the wanted compression; a copy that is made for that is removed at the end."""
+    try:
+        source = _copied(
+            given, copy, compression, on_progress=on_progress, processes=processes, limits=limits
+        )
+        with closing(on_progress(source, label)) as stored:
+            yield stored
+    except SeekWarcError as error:
+        error.source = given if error.source == copy else error.source
+        raise
+    finally:
+        if os.path.exists(copy):
+            os.unlink(copy)
 
 
 def _copied(
@@ -204,7 +248,7 @@ class Made:
         with ThreadPoolExecutor(1, "seekwarc-copy") as pool:
             copying = pool.submit(file.add_source, path, open_source(source.name))
             with WholeReader(source, on_record=self.look_at, **limits) as archive:
-                for line in Lines(archive, name, LineOptions(post_append=True), _raise):
+                for line in _lines_of(archive, name):
                     yield line.build()
             copying.result()
 
@@ -249,6 +293,10 @@ class Made:
                 self._lists[name].write(pages_header(name, text=self._text))
             if name == "pages" or self.counts[name]:
                 file.add_file(f"pages/{name}.jsonl", self._lists[name])
+
+
+def _lines_of(archive: WholeReader, name: str) -> Iterable[CdxjLine]:
+    return Lines(archive, name, LineOptions(post_append=True), _raise)
 
 
 def _raise(problem: FormatError) -> None:

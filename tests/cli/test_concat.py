@@ -56,6 +56,7 @@ def test_files_are_joined_without_recompressing(command, crawl, other, tmp_path)
         "bytes_recompressed": 0,
         "recompressed": [],
         "verified": True,
+        "passed_over": [],
     }
     assert left_in(tmp_path) == [path.name]
     assert command("cat", path, "--uri", FILM_URI).stdout == crawl.film

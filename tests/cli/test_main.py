@@ -61,6 +61,7 @@ def test_every_file_of_a_verb_is_listed() -> None:
         "arguments",
         "batch",
         "options",
+        "passing",
         "payloads",
         "printing",
         "progress",

@@ -1,0 +1,73 @@
+"""--keep-going of verbs that make something of several files: those that cannot be read are left out."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Final, Literal
+
+from seekwarc.cli.arguments import Arguments, add_flag
+from seekwarc.cli.printing import passed_over, report_done, say
+from seekwarc.errors import FormatError, SeekWarcError, SourceChangedError, SourceError
+from seekwarc.jobs.outcome import Failure, Status
+from seekwarc.storage.expand import expand
+
+__all__ = ["LEFT_OUT", "PassedOver", "add_keep_going", "passing_over"]
+
+LEFT_OUT: Final = "leave out each FILE that cannot be read, is not an archive or is damaged (default: stop)"
+
+
+def add_keep_going(parser: Arguments, text: str = LEFT_OUT) -> None:
+    """Add --keep-going."""
+    add_flag(parser, "-k", "--keep-going", text=text)
+
+
+class PassedOver:
+    """The files that are passed over, if --keep-going is given.
+
+    Args:
+        options: The arguments of the verb.
+        consequence: What more is said of each file, and of all.
+    """
+
+    def __init__(self, options: argparse.Namespace, consequence: str = "") -> None:
+        self._options = options
+        self._consequence = consequence
+        self._files: list[dict[str, object]] = []
+        self.on_error: Literal["raise"] | PassedOver = self if options.keep_going else "raise"
+
+    def __call__(self, error: FormatError | SourceError) -> None:
+        """Say why a file is passed over."""
+        failure = Failure.of(error)
+        say(f"{failure.message}; the file is passed over{self._consequence}{failure.way_out}")
+        self._files.append({"file": error.source, **failure.as_json()})
+
+    def report(self, text: str, fields: dict[str, object], files: int) -> int:
+        """Print what was done with so many other files, and the number of these; return the exit status."""
+        status = {"status": Status.PROBLEMS} if self._files else {}
+        report_done(self._options, text, {**fields, **status, "passed_over": self._files})
+        if self._files:
+            say(f"{passed_over(len(self._files), len(self._files) + files)}{self._consequence}")
+        return int(bool(self._files))
+
+
+@contextmanager
+def passing_over(options: argparse.Namespace, consequence: str = "") -> Iterator[PassedOver]:
+    """Pass files over, or say of an error that --keep-going would."""
+    try:
+        yield PassedOver(options, consequence)
+    except (FormatError, SourceError) as error:
+        if not options.keep_going and not isinstance(error, SourceChangedError):
+            _advise(error, options.files)
+        raise
+
+
+def _advise(error: SeekWarcError, names: Sequence[str]) -> None:
+    # What expanding warns of was said when the verb did so.
+    with suppress(SeekWarcError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        files = [*expand(names)]
+        if len(files) > 1 and error.source in files:
+            error.message += "; --keep-going leaves this file out"
