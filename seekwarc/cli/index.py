@@ -114,15 +114,21 @@ def run(options: argparse.Namespace) -> int:
     if options.text:
         return make_text_index(options)
     options.sidecars = {}
+    status = 0
     if options.sidecar:
         target = options.output or ""
         if not target.endswith(INDEX_SUFFIXES):
             return make_sidecars(options)
         options.output = None
         status = make_sidecars(options, options.sidecars)
-        if status:
+        if status and not options.keep_going:
+            say(f"{target} was not made, since not all sidecars were; --keep-going makes it all the same")
             return status
         options.output, options.to_dir = target, None
+    return max(status, _make_index(options))
+
+
+def _make_index(options: argparse.Namespace) -> int:
     told = _Complaints()
     target, options.output = options.output, None
     if options.dir_root is not None:

@@ -23,7 +23,7 @@ from seekwarc.cli.options import (
 from seekwarc.cli.printing import passed_over, say
 from seekwarc.cli.records import RecordSearch, add_record_arguments
 from seekwarc.cli.targets import open_archive
-from seekwarc.errors import HoleError, NotFoundError, SeekWarcError, SegmentError
+from seekwarc.errors import HoleError, NotFoundError, SeekWarcError, SegmentError, SourceError
 from seekwarc.read.record import Record
 from seekwarc.storage.expand import expand
 from seekwarc.storage.source import Stats
@@ -229,15 +229,28 @@ def _logical(
     from seekwarc.collection.collection import Collection
 
     named = [*files, *options.others]
-    passing = search.pass_over if len(named) > 1 else None
-    with Collection(named, on_error=passing or "raise", **open_options(options, len(named))) as collection:
-        try:
-            uri = options.uri if record is None else None
-            logical = collection.open_record(record, uri=uri, joined=options.joined)
-            stats = [it.stats for it in collection.files]
-            yield Found(logical, search.status, stats, is_logical=True)
-        except HoleError:
-            raise
-        except (NotFoundError, SegmentError) as error:
-            hint = "name the other files with --with, or print what is here with `seekwarc cat --part block`"
-            raise NotFoundError(f"{error}; {hint}") from None
+    total, given = len(named), open_options(options, len(named))
+    uri = options.uri if record is None else None
+    with ExitStack() as opened:
+        while True:
+            try:
+                passing = search.pass_over if total > 1 else None
+                collection = opened.enter_context(Collection(named, on_error=passing or "raise", **given))
+                logical = collection.open_record(record, uri=uri, joined=options.joined)
+                break
+            except HoleError:
+                raise
+            except (NotFoundError, SegmentError) as error:
+                hint = (
+                    "name the other files with --with, or print what is here with `seekwarc cat --part block`"
+                )
+                raise NotFoundError(f"{error}; {hint}") from None
+            except SourceError as error:
+                if error.source not in named or len(named) == 1:
+                    raise
+                search.pass_over(error)
+                named.remove(error.source)
+        if len(named) < total:
+            say(passed_over(total - len(named), total))
+        stats = [it.stats for it in collection.files]
+        yield Found(logical, search.status, stats, is_logical=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeVar
 
 from seekwarc.errors import FormatWarning, SeekWarcError, SourceError, SourceNotFoundError
@@ -36,6 +36,8 @@ def expand(
     depth; a file that has this very name is taken instead. In an object store, a URL that ends with a slash
     is a folder. A WACZ that is named, or matches a pattern, stands for the WARC files in it:
     `crawl.wacz!/archive/data.warc.gz`. One in a folder is skipped: crawlers leave its WARC files beside it.
+
+    A folder in a folder that cannot be listed is yielded itself, as a file that cannot be opened.
 
     A file that is still being written (`crawl.warc.gz.open`) is skipped with a `FormatWarning`, unless it is
     named, or matches a pattern that ends with `.open`.
@@ -95,7 +97,10 @@ def _files(name: str, leave_out: str | None) -> list[str]:
 
 
 def _archives_below(folder: str, leave_out: str | None) -> list[str]:
-    return [path for path in _finished(walk(folder, leave_out)) if _is_archive(os.path.basename(path))]
+    """Return the archives in a folder, and then each folder in it that cannot be listed, as `expand` does."""
+    unlisted: list[str] = []
+    found = _finished(walk(folder, leave_out, lambda error: unlisted.append(error.filename)))
+    return [path for path in found if _is_archive(os.path.basename(path))] + unlisted
 
 
 def _finished(paths: Iterable[str]) -> list[str]:
@@ -122,13 +127,15 @@ def refuse_empty(name: str) -> None:
         raise SourceError("a name is empty; name a file or a folder (`.` for the current one)")
 
 
-def walk(folder: str, leave_out: str | None = None) -> Iterator[str]:
-    """Yield the files in a folder and its subfolders but one, in path order."""
+def _fail(error: OSError) -> None:
+    raise SourceError(f"cannot be read: {error.strerror}", source=error.filename) from error
 
-    def fail(error: OSError) -> None:
-        raise SourceError(f"cannot be read: {error.strerror}", source=error.filename) from error
 
-    for path, folders, files in os.walk(folder, onerror=fail):
+def walk(
+    folder: str, leave_out: str | None = None, on_error: Callable[[OSError], object] = _fail
+) -> Iterator[str]:
+    """Yield the files in a folder and its subfolders but one, in path order; of others `on_error` is told."""
+    for path, folders, files in os.walk(folder, onerror=on_error):
         folders[:] = sorted(it for it in folders if not _is_same(os.path.join(path, it), leave_out))
         yield from (os.path.join(path, file) for file in sorted(files))
 

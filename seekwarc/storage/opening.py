@@ -68,7 +68,12 @@ def open_stored(path: str | os.PathLike[str]) -> RangeSource:
 
         return RemoteSource(path)
     if os.path.isdir(path):
-        raise SourceError("is a directory, not a WARC file", source=os.fsdecode(path))
+        problem = "is a directory, not a WARC file"
+        try:
+            os.scandir(path).close()
+        except OSError as error:
+            problem = f"cannot be listed: {error.strerror}"
+        raise SourceError(problem, source=os.fsdecode(path))
     if os.path.isfile(path) or not os.path.exists(path):
         return LocalFileSource(path)
     return PipeSource(open(path, "rb"), owned=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
+import os
 import random
 import warnings
 from collections.abc import Callable
@@ -120,6 +122,33 @@ def test_all_look_at_the_same_sound_files(
         warnings.simplefilter("ignore", FormatWarning)
         for name, found in read(folder).items():
             assert sorted(found) == expected, name
+
+
+@pytest.mark.parametrize(
+    "words", ["ls", "info", "verify", "index -k", "text -k -o {new}", "extract -o {new}"]
+)
+def test_a_folder_that_cannot_be_listed_is_passed_over(
+    tmp_path: Path,
+    run_main: Run,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    words: str,
+) -> None:
+    scan = os.scandir
+
+    def scandir(path: str | int) -> object:
+        if str(path).endswith("private"):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return scan(path)
+
+    (tmp_path / "crawl" / "private").mkdir(parents=True)
+    with seekwarc.open(tmp_path / "crawl" / "z.warc", "w") as out:
+        out.write_resource("http://example.org/", b"A page", "text/plain")
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert run_main(*words.format(new=tmp_path / "new").split(), tmp_path / "crawl") == 2
+    said = capsys.readouterr()
+    assert f"{tmp_path / 'crawl' / 'private'}: cannot be listed: Permission denied" in said.err
+    assert "z.warc" in said.out or "example.org" in said.out or (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize("words", ["concat", "filter --status 200", "dedupe", "join", "wacz create"])

@@ -454,6 +454,22 @@ def test_parts_of_a_film_are_joined(command, parts) -> None:
     assert command("cat", a, "--uri", URI).stdout == film[20_000:29_000]
 
 
+def test_parts_are_joined_of_the_files_that_can_be_opened(command, parts, tmp_path) -> None:
+    film, folder = parts
+    a, b, gone = folder / "a.warc.zst", folder / "b.warc.zst", tmp_path / "gone.warc.zst"
+    for words in (
+        (b, "--uri", URI, "--with", gone, a),
+        (b, 0, "--with", gone, a),
+        (gone, "--uri", URI, "--with", b, a),
+    ):
+        done = command("cat", *words, "--joined", "--range", ":29000", status=1)
+        assert done.stdout == film[:29_000]
+        said = done.stderr.splitlines()
+        assert said[0].startswith(f"seekwarc: {gone}: cannot be opened: ")
+        assert said[1:] == ["seekwarc: 1 of 3 files passed over"]
+    command("cat", gone, "--uri", URI, "--joined", status=2)
+
+
 def test_bytes_that_no_part_has_are_named(command, parts) -> None:
     done = command("cat", parts[1], "--uri", URI, "--joined", "--range", "-10:", status=1)
     assert "no record has bytes 29000 to 29999" in done.stderr

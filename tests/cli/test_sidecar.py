@@ -56,6 +56,22 @@ def test_a_sidecar_may_have_another_place(command, path, tmp_path):
     assert (tmp_path / "named").read_bytes() == (tmp_path / "all" / "a.warc.gz.seek").read_bytes()
 
 
+def test_a_file_that_cannot_be_read_stops_sidecars_and_index_unless_told(command, path, tmp_path):
+    (path.parent / "b.warc.gz").touch()
+    index = tmp_path / "all.cdxj"
+    words = ("index", "--sidecar", path.parent, *SIZES, "-o", index, "--to-dir")
+    answer = command(*words, tmp_path / "stopped", status=1)
+    assert f"{path.parent / 'b.warc.gz'}, offset 0: the file is empty" in answer.stderr
+    assert f"{index} was not made" in answer.stderr
+    assert "1 not started" in answer.out
+    assert not index.exists()
+    command(*words, tmp_path / "made", "--keep-going", status=1)
+    assert [it.name for it in (tmp_path / "made").iterdir()] == ["a.warc.gz.seek"]
+    a, small = index.read_text().splitlines()
+    assert '"seekTable": "sidecar ' in a
+    assert "small.warc.gz" in small
+
+
 def test_what_makes_no_sense_is_refused(command, path):
     assert "options of one" in command("index", "--sidecar", "--all", path, status=2).stderr
     assert "-o" in command("index", "--sidecar", "https://example.org/a.warc.gz", status=2).stderr

@@ -41,5 +41,5 @@ def test_that_no_file_is_left_is_an_error_unless_none_is_needed() -> None:
 
 
 def test_other_words_are_refused() -> None:
-    with pytest.raises(ValueError, match="on_error is 'ignore', not \"raise\", \"skip\" or a function"):
+    with pytest.raises(ValueError, match='on_error is \'ignore\', not "raise", "skip" or a function'):
         readable(["a"], examine, "ignore")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 from seekwarc.errors import FormatWarning, SourceError, SourceNotFoundError
 from seekwarc.storage import remote_url
 from seekwarc.storage.expand import expand
+from seekwarc.storage.opening import open_source
 
 FILES = ["a.warc.gz", "b/c.warc", "b/d.WARC.ZST", "b/e.megawarc.gz", "b/deep/er/f.warc.zstd"]
 OTHERS = ["a.txt", ".hidden.warc.gz", "b/._c.warc", "b/g.warc.gz.part", "b/h.cdxj", "b/warc"]
@@ -33,6 +36,24 @@ def test_a_folder_stands_for_its_warc_files(tree: Path) -> None:
     found = names("crawls")
     assert sorted(found) == sorted(f"crawls/{name}" for name in FILES)
     assert names("crawls") == found, "in the same order every time"
+
+
+def test_a_folder_that_cannot_be_listed_stands_for_itself(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scan = os.scandir
+
+    def scandir(path: Any) -> Any:
+        if str(path).endswith("deep"):
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    expected = [*sorted(f"crawls/{name}" for name in FILES[:-1]), "crawls/b/deep"]
+    assert names("crawls") == expected
+    assert names("crawls*") == expected
+    with pytest.raises(SourceError, match="deep: cannot be listed: Permission denied"):
+        open_source("crawls/b/deep")
 
 
 def test_files_urls_and_standard_input_are_taken_as_given(tree: Path) -> None:
