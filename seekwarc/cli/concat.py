@@ -18,7 +18,7 @@ from dataclasses import asdict
 
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments
 from seekwarc.cli.options import add_limit_arguments, limit_options
-from seekwarc.cli.passing import add_keep_going, passing_over
+from seekwarc.cli.passing import LEFT_OUT, PassedOver
 from seekwarc.cli.printing import copied_text, printable, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.sizes import human_size
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE|FOLDER", nargs="+", help=".warc.zst, .warc.gz or .warc")
     add_output_arguments(parser, "OUT", "the new .warc.zst")
     add_flag(parser, "--no-verify", text="copy large records without decoding them")
-    add_keep_going(parser)
+    add_flag(parser, "-k", "--keep-going", text=LEFT_OUT)
     add_json_argument(parser)
     add_limit_arguments(parser)
 
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
         )
     if options.files.count("-") > 1:
         raise SeekWarcError("standard input can be read only once")
-    with passing_over(options) as passed:
+    with PassedOver(options) as passed:
         done = concat(
             [input_target(name) for name in options.files],
             output_target(options.output),

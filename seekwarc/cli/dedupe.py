@@ -23,7 +23,7 @@ from dataclasses import asdict
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, add_parts_argument
 from seekwarc.cli.batch import targets_of
 from seekwarc.cli.options import add_limit_arguments, limit_options
-from seekwarc.cli.passing import add_keep_going, passing_over
+from seekwarc.cli.passing import LEFT_OUT, PassedOver
 from seekwarc.cli.printing import printable, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.sizes import SIZE, human_size
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="leave smaller payloads as they are (default: 1K)",
     )
     add_flag(parser, "--no-verify", text="copy large records without decoding them")
-    add_keep_going(parser)
+    add_flag(parser, "-k", "--keep-going", text=LEFT_OUT)
     add_parts_argument(parser)
     add_json_argument(parser)
     add_limit_arguments(parser)
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     if (options.output is None) + (options.to_dir is None) + (not options.dry_run) != 2:
         raise SeekWarcError("name either one new file with -o, or a folder with --to-dir, or give --dry-run")
     sources, target = targets_of(options)
-    with passing_over(options) as passed:
+    with PassedOver(options) as passed:
         done = dedupe(
             sources,
             target,

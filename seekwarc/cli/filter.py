@@ -23,7 +23,7 @@ from dataclasses import asdict
 
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, add_parts_argument
 from seekwarc.cli.options import add_limit_arguments, limit_options
-from seekwarc.cli.passing import add_keep_going, passing_over
+from seekwarc.cli.passing import LEFT_OUT, PassedOver
 from seekwarc.cli.printing import copied_text, piece_json, piece_text, printable, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.selecting import add_list_arguments, add_selection_arguments, choice_of
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-size", type=SIZE, metavar="SIZE", help="maximum size of a file, such as 1G")
     add_flag(parser, "-n", "--dry-run", text="write nothing; say what would be copied")
     add_flag(parser, "--no-verify", text="copy large records without decoding them")
-    add_keep_going(parser)
+    add_flag(parser, "-k", "--keep-going", text=LEFT_OUT)
     add_parts_argument(parser)
     add_json_argument(parser)
     add_limit_arguments(parser)
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
         raise SeekWarcError("name the new file with -o, or use --dry-run")
     if "-" in (options.output, *options.files):
         raise SeekWarcError("the files are read twice, so neither they nor OUT can be a pipe: name files")
-    with passing_over(options) as passed:
+    with PassedOver(options) as passed:
         done = filter(
             options.files,
             options.output,

@@ -24,7 +24,7 @@ from dataclasses import asdict
 
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, add_parts_argument
 from seekwarc.cli.options import add_limit_arguments, add_writer_arguments, limit_options, writer_options
-from seekwarc.cli.passing import add_keep_going, passing_over
+from seekwarc.cli.passing import LEFT_OUT, PassedOver
 from seekwarc.cli.printing import printable, say
 from seekwarc.cli.progress import WatchedStream, progress_bar, progress_is_seen, watch
 from seekwarc.cli.sizes import human_size
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--uri", metavar="URI", action="append", help="join only this resource; may be given several times"
     )
     add_flag(parser, "-n", "--dry-run", text="write and compare nothing; say what would be joined")
-    add_keep_going(parser)
+    add_flag(parser, "-k", "--keep-going", text=LEFT_OUT)
     add_parts_argument(parser)
     add_json_argument(parser)
     add_writer_arguments(parser)
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     if "-" in (options.output, *options.files):
         raise SeekWarcError("parts are read in any order, so neither they nor OUT can be a pipe: name files")
     shown = closing(progress_bar(None, "joining")) if progress_is_seen() else nullcontext()
-    with passing_over(options) as passed, shown as bar:
+    with PassedOver(options) as passed, shown as bar:
 
         def watched(stream: ReadableStream, size: int) -> ReadableStream:
             if bar is None:

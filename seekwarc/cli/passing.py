@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from typing import Final, Literal
+from contextlib import suppress
+from typing import Final, Literal, Self
 
-from seekwarc.cli.arguments import Arguments, add_flag
 from seekwarc.cli.printing import passed_over, report_done, say
 from seekwarc.errors import FormatError, SeekWarcError, SourceChangedError, SourceError
 from seekwarc.jobs.outcome import Failure, Status
 from seekwarc.storage.expand import expand
 
-__all__ = ["LEFT_OUT", "PassedOver", "add_keep_going", "passing_over"]
+__all__ = ["LEFT_OUT", "PassedOver"]
 
 LEFT_OUT: Final = "leave out each FILE that cannot be read, is not an archive or is damaged (default: stop)"
 
 
-def add_keep_going(parser: Arguments, text: str = LEFT_OUT) -> None:
-    """Add --keep-going."""
-    add_flag(parser, "-k", "--keep-going", text=text)
-
-
 class PassedOver:
-    """The files that are passed over, if --keep-going is given.
+    """The files that are passed over with --keep-going; without it, an error says that it would help.
 
     Args:
         options: The arguments of the verb.
@@ -44,6 +37,19 @@ class PassedOver:
         say(f"{failure.message}; the file is passed over{self._consequence}{failure.way_out}")
         self._files.append({"file": error.source, **failure.as_json()})
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if self._options.keep_going or not isinstance(error, FormatError | SourceError):
+            return
+        # What expanding warns of was said when the verb did so.
+        with suppress(SeekWarcError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            files = [*expand(self._options.files)]
+            if len(files) > 1 and error.source in files and not isinstance(error, SourceChangedError):
+                error.message += "; --keep-going leaves this file out"
+
     def report(self, text: str, fields: dict[str, object], files: int) -> int:
         """Print what was done with so many other files, and the number of these; return the exit status."""
         status = {"status": Status.PROBLEMS} if self._files else {}
@@ -51,23 +57,3 @@ class PassedOver:
         if self._files:
             say(f"{passed_over(len(self._files), len(self._files) + files)}{self._consequence}")
         return int(bool(self._files))
-
-
-@contextmanager
-def passing_over(options: argparse.Namespace, consequence: str = "") -> Iterator[PassedOver]:
-    """Pass files over, or say of an error that --keep-going would."""
-    try:
-        yield PassedOver(options, consequence)
-    except (FormatError, SourceError) as error:
-        if not options.keep_going and not isinstance(error, SourceChangedError):
-            _advise(error, options.files)
-        raise
-
-
-def _advise(error: SeekWarcError, names: Sequence[str]) -> None:
-    # What expanding warns of was said when the verb did so.
-    with suppress(SeekWarcError), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        files = [*expand(names)]
-        if len(files) > 1 and error.source in files:
-            error.message += "; --keep-going leaves this file out"

@@ -31,7 +31,7 @@ from typing import cast
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, add_parts_argument
 from seekwarc.cli.batch import targets_of
 from seekwarc.cli.options import add_limit_arguments, limit_options
-from seekwarc.cli.passing import add_keep_going, passing_over
+from seekwarc.cli.passing import LEFT_OUT, PassedOver
 from seekwarc.cli.printing import copied_text, printable, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.selecting import add_list_arguments, add_selection_arguments, choice_of
@@ -81,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "compress again with a new dictionary, trained on what is kept"
     add_flag(parser, "--retrain", text=text)
     add_flag(parser, "-n", "--dry-run", text="write nothing; say what would be removed")
-    add_keep_going(parser)
+    add_flag(parser, "-k", "--keep-going", text=LEFT_OUT)
     add_parts_argument(parser)
     add_json_argument(parser)
     add_limit_arguments(parser)
@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
             "the files are read more than once, so neither they nor OUT can be a pipe: name files"
         )
     sources, target = targets_of(options)
-    with passing_over(options, NOT_SEARCHED) as passed:
+    with PassedOver(options, NOT_SEARCHED) as passed:
         done = redact(
             sources,
             cast("str | list[str] | None", target),

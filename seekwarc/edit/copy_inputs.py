@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import BinaryIO, Final, TypeAlias, TypeVar
 
@@ -37,7 +38,7 @@ from seekwarc.write.file_layout import TableMode
 from seekwarc.write.files import Existing, refuse_existing
 from seekwarc.write.forms import compression_of
 
-__all__ = ["Part", "PartTarget", "Place", "check_targets", "parts_of", "read_whole", "settings_of"]
+__all__ = ["Part", "PartTarget", "Place", "check_targets", "opens", "parts_of", "read_whole", "settings_of"]
 
 Place: TypeAlias = tuple[int, int, int | None]
 """Where a record is: offset of its frame, content bytes before it in that, and end of the record if known."""
@@ -152,25 +153,31 @@ def parts_of(
     on_error: OnError = "raise",
     on_progress: Progress = no_progress,
     *,
-    is_whole: bool = True,
     least: int = 1,
 ) -> Iterator[list[Part]]:
     """Examine files that will be read later. Each is closed again, since there may be thousands.
 
-    Unless `on_error` is "raise", each is read to its end, but for `is_whole`, and left out if it is not an
-    archive, or damaged; fewer than `least` are an error then.
+    Unless `on_error` is "raise", each is read to its end, and left out if it is not an archive, or damaged;
+    fewer than `least` are an error then.
     """
     # One copy of a dictionary that a thousand files share.
     known: dict[bytes, Dictionary] = {}
 
     def examine(target: PartTarget) -> Part:
         part = _part(target, directory, limits, stack, known)
-        if is_whole and on_error != "raise":
+        if on_error != "raise":
             read_whole(part.target, limits, on_progress)
         return part
 
     with ExitStack() as stack:
         yield readable(targets, examine, on_error, least=least)
+
+
+def opens(target: PartTarget, limits: ReadOptions, on_error: OnError) -> bool:
+    """Tell whether a file can be opened and is an archive; True if an error is to be raised later."""
+    with ExitStack() as stack:
+        examine = partial(_part, directory=None, limits=limits, stack=stack, known={})
+        return on_error == "raise" or bool(readable([target], examine, on_error, least=0))
 
 
 def read_whole(target: Target, limits: ReadOptions, on_progress: Progress) -> Target:

@@ -12,13 +12,13 @@ import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final, Unpack
 
 from seekwarc.collection.entry import OnDamage
 from seekwarc.edit.choosing import Choice, ChoiceConditions
 from seekwarc.edit.closure import RELATIONS, Catalogue
-from seekwarc.edit.copy_inputs import Part, parts_of, settings_of
+from seekwarc.edit.copy_inputs import Part, opens, parts_of, settings_of
 from seekwarc.edit.copy_source import LooseRecord, StoredRecord
 from seekwarc.edit.copy_target import CopySettings, CopyTarget, Recompressed, Tally
 from seekwarc.edit.indexed import IndexedFile, chosen_lines, is_index
@@ -165,15 +165,8 @@ def filter(  # noqa: A001 - the name of the verb
     base = os.fspath(files) if files is not None else None
     archives = [name for name in names if not is_index(name)]
     options = ReadOptions.of(**limits or {})
-
-    def can_read(name: str) -> bool:
-        if on_error == "raise":
-            return True
-        with parts_of([name], folder, options, on_error, is_whole=False, least=0) as found:
-            return bool(found)
-
-    chosen = partial(chosen_lines, choice=choice, base=base, closure=closure, can_read=can_read)
-    indexes = [chosen(name) for name in names if is_index(name)]
+    is_left = cache(partial(opens, limits=options, on_error=on_error))
+    indexes = [chosen_lines(name, choice, base, is_left, closure=closure) for name in names if is_index(name)]
     indexed = [file for lines in indexes for file in lines.files]
     with (
         parts_of(archives, folder, options, on_error, on_progress, least=not indexed) as searched,

@@ -36,14 +36,6 @@ class IndexedFile:
     """The smallest offset in any line: what is before it is the file's warcinfo record."""
     places: dict[int, int] = field(default_factory=dict)
     """Offset and length; the length is 0 if the line has none."""
-    can_be_read: bool | None = None
-    """None until a record of it is chosen."""
-
-    def is_left(self, can_read: CanRead) -> bool:
-        """Return whether it can be read, so that records of it can be chosen."""
-        if self.can_be_read is None:
-            self.can_be_read = can_read(self.name)
-        return self.can_be_read
 
 
 @dataclass(slots=True)
@@ -59,7 +51,7 @@ class ChosenLines:
 
 
 def chosen_lines(
-    name: str, choice: Choice, base: str | None, *, closure: bool, can_read: CanRead
+    name: str, choice: Choice, base: str | None, can_read: CanRead, *, closure: bool
 ) -> ChosenLines:
     """Return the records that an index names and that are chosen.
 
@@ -67,9 +59,9 @@ def chosen_lines(
         name: The index.
         choice: Which records.
         base: Folder or URL of the files that it names; that of the index if None.
+        can_read: Returns whether a file can be read; of others no record is chosen.
         closure: Choose the originals of chosen revisits, too, which are found as `Index` finds them, or among
             all lines with their digests.
-        can_read: Returns whether a file can be read; of others no record is chosen.
 
     Raises:
         ValueError: The choice has conditions that no line tells.
@@ -85,7 +77,7 @@ def chosen_lines(
         for line, file, offset in _placed(index, index, files, base):
             found.read += 1
             matches = choice.matches(cast("Record", _LineRecord(line, file.name, offset)))
-            if matches and file.is_left(can_read):
+            if matches and can_read(file.name):
                 found.matched += 1
                 _keep(file, offset, str(line.fields.get("length", "")))
                 if line.is_revisit and line.digest is not None:
@@ -120,14 +112,12 @@ def _add_originals(
     """Choose the originals of the chosen revisits, too; `alike` gets the lines with their digests."""
 
     def near(uri: str, date: str) -> Iterator[Capture]:
-        return filter(is_left, index.lookup(uri, closest=date))
-
-    def is_left(line: Capture) -> bool:
-        return files[line.filename].is_left(can_read)
+        return (it for it in index.lookup(uri, closest=date) if can_read(files[it.filename].name))
 
     for line in index:
-        if line.digest is not None and not line.is_revisit and line.digest.key in alike and is_left(line):
-            alike[line.digest.key].append(entry_of_line(line))
+        file, digest = files[line.filename], line.digest
+        if digest is not None and not line.is_revisit and digest.key in alike and can_read(file.name):
+            alike[digest.key].append(entry_of_line(line))
     for line in index:
         if line.is_revisit and line.offset in files[line.filename].places:
             path = _originals(index, line, near, alike)

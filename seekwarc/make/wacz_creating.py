@@ -15,7 +15,6 @@ from functools import partial
 from typing import IO, BinaryIO, Final, Unpack
 
 from seekwarc.errors import FormatError, FormatWarning, SeekWarcError, UnsupportedError
-from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.json_text import json_text
 from seekwarc.format.uri import as_utf8
 from seekwarc.frames.pieces import Compression
@@ -123,25 +122,21 @@ def create_wacz(
         made.open(folder, opened)
         file = WaczOutput(output)
 
-        stored_as = partial(
-            _stored,
-            compression=compression,
-            on_progress=on_progress,
-            processes=processes,
-            limits=limits,
+        copied = partial(
+            _copied, compression=compression, on_progress=on_progress, processes=processes, limits=limits
         )
 
         def examine(name: str) -> str:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), copied(named[name], f"{folder}/{name}", "checking") as stored:
                 # Of what is kept, packing warns.
                 warnings.simplefilter("ignore", FormatWarning)
-                with stored_as(named[name], f"{folder}/{name}", label="checking") as stored:
-                    deque(_lines_of(WholeReader(stored, **limits), name), maxlen=0)
+                archive = WholeReader(stored, **limits)
+                deque(Lines(archive, name, LineOptions(post_append=True), _raise), maxlen=0)
             return name
 
         def lines() -> Iterator[bytes]:
             for name in names:
-                with stored_as(named[name], f"{folder}/{name}", label="packing") as stored:
+                with copied(named[name], f"{folder}/{name}", "packing") as stored:
                     yield from made.lines_of(file, f"archive/{name}", name, stored, limits)
 
         names = [*named] if on_error == "raise" else readable(named, examine, on_error)
@@ -158,22 +153,39 @@ def warc_name(source: str) -> str:
 
 
 @contextmanager
-def _stored(
+def _copied(
     given: str,
     copy: str,
+    label: str,
     *,
     compression: Compression,
-    label: str,
     on_progress: Progress,
     processes: int,
     limits: ReadLimits,
 ) -> Iterator[RangeSource]:
-    """Provide a source in the wanted compression; a copy that is made for that is removed at the end."""
+    """Provide a source in the wanted compression, converted or fetched into a temporary file if need be."""
+    source = open_source(given)
+    if source.is_pipe:
+        source.close()
+        raise UnsupportedError("a pipe cannot be read twice; store it in a file first", source=source.name)
     try:
-        source = _copied(
-            given, copy, compression, on_progress=on_progress, processes=processes, limits=limits
-        )
-        with closing(on_progress(source, label)) as stored:
+        with WholeReader(source, **limits) as archive:
+            is_same = archive.compression == compression and not archive.is_arc
+            is_far = source.policy.is_far
+            if is_same and is_far:
+                with open(copy, "wb") as file:
+                    file.writelines(pieces_of(on_progress(source, "fetching")))
+        if not is_same:
+            convert(
+                given,
+                copy,
+                compression,
+                verify=False,
+                on_progress=on_progress,
+                processes=processes,
+                limits=limits,
+            )
+        with closing(on_progress(open_source(copy if is_far or not is_same else given), label)) as stored:
             yield stored
     except SeekWarcError as error:
         error.source = given if error.source == copy else error.source
@@ -181,34 +193,6 @@ def _stored(
     finally:
         if os.path.exists(copy):
             os.unlink(copy)
-
-
-def _copied(
-    given: str,
-    copy: str,
-    compression: Compression,
-    *,
-    on_progress: Progress,
-    processes: int,
-    limits: ReadLimits,
-) -> RangeSource:
-    """Return a source in the wanted compression, converted or fetched into a temporary file if need be."""
-    source = open_source(given)
-    if source.is_pipe:
-        source.close()
-        raise UnsupportedError("a pipe cannot be read twice; store it in a file first", source=source.name)
-    with WholeReader(source, **limits) as archive:
-        is_same = archive.compression == compression and not archive.is_arc
-        if is_same and not source.policy.is_far:
-            return open_source(given)
-        if is_same:
-            with open(copy, "wb") as file:
-                file.writelines(pieces_of(on_progress(source, "fetching")))
-            return open_source(copy)
-    convert(
-        given, copy, compression, verify=False, on_progress=on_progress, processes=processes, limits=limits
-    )
-    return open_source(copy)
 
 
 class Made:
@@ -248,7 +232,7 @@ class Made:
         with ThreadPoolExecutor(1, "seekwarc-copy") as pool:
             copying = pool.submit(file.add_source, path, open_source(source.name))
             with WholeReader(source, on_record=self.look_at, **limits) as archive:
-                for line in _lines_of(archive, name):
+                for line in Lines(archive, name, LineOptions(post_append=True), _raise):
                     yield line.build()
             copying.result()
 
@@ -293,10 +277,6 @@ class Made:
                 self._lists[name].write(pages_header(name, text=self._text))
             if name == "pages" or self.counts[name]:
                 file.add_file(f"pages/{name}.jsonl", self._lists[name])
-
-
-def _lines_of(archive: WholeReader, name: str) -> Iterable[CdxjLine]:
-    return Lines(archive, name, LineOptions(post_append=True), _raise)
 
 
 def _raise(problem: FormatError) -> None:
