@@ -19,7 +19,8 @@ still mentions what was removed, or that a FILE is damaged, or that nothing matc
 
 If a FILE cannot be read, or is damaged, nothing is written. With --keep-going it is passed over: it stays as
 it is, and no new file is made of it. It was not searched, so it may hold what was to be removed; that is said
-of each, and the exit status is 1. Make a sound file of it (`seekwarc recover`), and redact that.
+of each, and the exit status is 1. Its revisits may lose the originals that are removed from other files. Make
+a sound file of it (`seekwarc recover`), and redact all files together.
 """
 
 from __future__ import annotations

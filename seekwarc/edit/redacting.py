@@ -162,7 +162,7 @@ def redact(
         on_error: What is done with a file that cannot be opened, is empty, is not an archive, or is damaged:
             "raise"; "skip", to leave all of it out with a `FormatWarning`; or a function that is called with
             the error, to leave it out. Each file is then read to its end before anything is written.
-            It is not searched, so it may hold what was to be removed.
+            It is not searched, so it may hold what was to be removed, and revisits of removed records.
         on_progress: Wraps each source that is read, to report progress.
         **conditions: Which records; see `ChoiceConditions`.
 

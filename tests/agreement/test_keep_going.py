@@ -7,11 +7,14 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 import seekwarc
 from seekwarc import tools
 from seekwarc.errors import FormatWarning
+from tests.conftest import ROOT
+from tests.support.rangeserver import RangeServer
 from tests.support.writing import noise, response
 
 Run = Callable[..., int]
@@ -141,8 +144,8 @@ def test_a_file_that_cannot_be_read_stops_a_verb_or_is_left_out_whole(
     assert answer.err.splitlines()[-1].startswith("seekwarc: 1 of 3 files passed over")
     done = json.loads(answer.out)
     assert done["status"] == "problems"
+    jsonschema.validate(done, json.loads((ROOT / "spec-notes" / "json.schema.json").read_text()))
     (passed,) = done["passed_over"]
-    assert passed.keys() == {"file", "kind", "offset", "message"}
     assert passed["file"] == str(bad)
     assert passed["message"] in named[0]
     if verb == "redact":
@@ -188,6 +191,18 @@ def test_a_damaged_pipe_is_passed_over(tmp_path: Path) -> None:
     assert done.files == 1
     assert len(passed) == 1
     assert stored(tmp_path / "new.warc.zst") == stored(first)
+
+
+@pytest.mark.parametrize("make", [tools.concat, tools.create_wacz])
+def test_a_remote_file_is_named_by_its_address(tmp_path: Path, make: Callable[..., object]) -> None:
+    first, bad, _ = make_files(tmp_path / "crawl", "damaged", "warc.gz")
+    passed: list[seekwarc.SeekWarcError] = []
+    with RangeServer(bad.read_bytes()) as server:
+        target = tmp_path / ("new.wacz" if make is tools.create_wacz else "new.warc.zst")
+        make([str(first), server.url], target, on_error=passed.append)
+        assert [it.source for it in passed] == [server.url]
+    with seekwarc.Collection(target) as archive:
+        assert [(it.type, it.target_uri) for it in archive] == stored(first)
 
 
 def test_skip_warns_and_other_words_are_refused(tmp_path: Path) -> None:
