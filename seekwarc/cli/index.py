@@ -22,6 +22,7 @@ With --sidecar no index is made, but for each .warc.gz, or .warc.zst with one fr
 it, NAME.seek, with points at which its large records can be entered. All readers of this package find it, and
 read any range of a film in such a record at once. A file without large records gets none. If -o names a file
 that ends with .cdxj or .idx, that is an index, which names by its digest each sidecar that was made with it.
+It is not made if a sidecar could not be, unless --keep-going is given.
 
 seekwarc index crawl-*.warc.zst -o crawl.cdxj
 seekwarc index crawls/ -o crawls.cdxj --jobs 4

@@ -43,7 +43,7 @@ class PassedOver:
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         if self._options.keep_going or not isinstance(error, FormatError | SourceError):
             return
-        # What expanding warns of was said when the verb did so.
+        # The verb has said what expanding the names warns of.
         with suppress(SeekWarcError), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             files = [*expand(self._options.files)]

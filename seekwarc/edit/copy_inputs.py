@@ -184,7 +184,7 @@ def read_whole(target: Target, limits: ReadOptions, on_progress: Progress) -> Ta
     """Decompress all records of a file, and return it; a FormatError if one is damaged."""
     source = Fetcher(on_progress(open_source(target), "checking"))
     with closing(ArchiveFile(source, limits)) as file:
-        # Of what is kept, the copy warns.
+        # The copy warns of what is kept.
         file.warned = True
         is_framed = file.detect(file.window(), 0) == "zst"
         for record in StoredRecords(file) if is_framed else loose_records(file, ""):

@@ -137,7 +137,7 @@ def filter(  # noqa: A001 - the name of the verb
         on_error: What is done with a file that cannot be opened, is empty, is not an archive, or is damaged:
             "raise"; "skip", to leave all of it out with a `FormatWarning`; or a function that is called with
             the error, to leave it out. Each file is then read to its end before anything is written.
-            Of a file that an index names, only the beginning is, and damaged records are left out.
+            A file that an index names is only opened, and damaged records in it are left out.
         on_warning: Called, before anything is written, with a message for each file that will be compressed
             again.
         on_damage: Called with each damage.

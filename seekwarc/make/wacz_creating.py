@@ -128,7 +128,7 @@ def create_wacz(
 
         def examine(name: str) -> str:
             with warnings.catch_warnings(), copied(named[name], f"{folder}/{name}", "checking") as stored:
-                # Of what is kept, packing warns.
+                # Packing warns of what is kept.
                 warnings.simplefilter("ignore", FormatWarning)
                 archive = WholeReader(stored, **limits)
                 deque(Lines(archive, name, LineOptions(post_append=True), _raise), maxlen=0)
