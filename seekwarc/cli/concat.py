@@ -18,7 +18,7 @@ from dataclasses import asdict
 
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments
 from seekwarc.cli.options import add_limit_arguments, limit_options
-from seekwarc.cli.passing import LEFT_OUT, PassedOver
+from seekwarc.cli.passing import OR_DAMAGED, PassedOver
 from seekwarc.cli.printing import copied_text, printable, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.sizes import human_size
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE|FOLDER", nargs="+", help=".warc.zst, .warc.gz or .warc")
     add_output_arguments(parser, "OUT", "the new .warc.zst")
     add_flag(parser, "--no-verify", text="copy large records without decoding them")
-    add_flag(parser, "-k", "--keep-going", text=LEFT_OUT)
+    add_flag(parser, "-k", "--keep-going", text=OR_DAMAGED)
     add_json_argument(parser)
     add_limit_arguments(parser)
 

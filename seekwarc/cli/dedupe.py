@@ -10,9 +10,8 @@ Payloads are compared byte by byte, not only their digests. All other records ar
 `concat`. With --to-dir each FILE becomes a file in DIR: all are made, or none. A revisit and its original may
 then be in different files, which belong together. `--dry-run` says what would be saved, and writes nothing.
 
-A damaged record is reported and left out, and a FILE that cannot be read stops all. With --keep-going all of
-a FILE that is damaged or cannot be read is left out, and nothing becomes a revisit of a record in it. Both
-make the exit status 1.
+A damaged record is reported and left out, and a FILE that cannot be opened or is not an archive stops all,
+or is left out with --keep-going; nothing becomes a revisit of a record in it. Both make the exit status 1.
 """
 
 from __future__ import annotations

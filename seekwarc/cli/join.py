@@ -9,8 +9,8 @@ are compared before a film is written. A film of which bytes are missing is left
 differ or are damaged; the exit status is then 1, as it is if nothing was joined. `cat --joined` and `serve`
 read parts as one without this.
 
-A FILE that cannot be read stops all, and damaged parts of others are not used. With --keep-going all of a
-FILE that is damaged or cannot be read is left out, which is said, and makes the exit status 1.
+Damaged parts are not used. A FILE that cannot be opened or is not an archive stops all, or is left out with
+--keep-going, which is said, and makes the exit status 1.
 
 seekwarc join crawls/ --dry-run
 seekwarc join crawls/ --uri https://example.org/film.mp4 -o film.warc.zst

@@ -12,9 +12,12 @@ from seekwarc.errors import FormatError, SeekWarcError, SourceChangedError, Sour
 from seekwarc.jobs.outcome import Failure, Status
 from seekwarc.storage.expand import expand
 
-__all__ = ["LEFT_OUT", "PassedOver"]
+__all__ = ["LEFT_OUT", "OR_DAMAGED", "PassedOver"]
 
-LEFT_OUT: Final = "leave out each FILE that cannot be read, is not an archive or is damaged (default: stop)"
+LEFT_OUT: Final = "leave out each FILE that cannot be opened or is not an archive (default: stop)"
+OR_DAMAGED: Final = (
+    "leave out each FILE that cannot be opened, or is damaged or not an archive (default: stop)"
+)
 
 
 class PassedOver:

@@ -32,7 +32,7 @@ from typing import cast
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, add_parts_argument
 from seekwarc.cli.batch import targets_of
 from seekwarc.cli.options import add_limit_arguments, limit_options
-from seekwarc.cli.passing import LEFT_OUT, PassedOver
+from seekwarc.cli.passing import OR_DAMAGED, PassedOver
 from seekwarc.cli.printing import copied_text, printable, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.selecting import add_list_arguments, add_selection_arguments, choice_of
@@ -82,7 +82,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "compress again with a new dictionary, trained on what is kept"
     add_flag(parser, "--retrain", text=text)
     add_flag(parser, "-n", "--dry-run", text="write nothing; say what would be removed")
-    add_flag(parser, "-k", "--keep-going", text=LEFT_OUT)
+    add_flag(parser, "-k", "--keep-going", text=OR_DAMAGED)
     add_parts_argument(parser)
     add_json_argument(parser)
     add_limit_arguments(parser)

@@ -26,7 +26,7 @@ from dataclasses import asdict
 from seekwarc.check.wacz_validating import validate_wacz
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments
 from seekwarc.cli.options import add_limit_arguments, limit_options
-from seekwarc.cli.passing import LEFT_OUT, PassedOver
+from seekwarc.cli.passing import OR_DAMAGED, PassedOver
 from seekwarc.cli.printing import done_json, printable, report_done, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.sizes import human_size
@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pages", metavar="LIST", help="create: the pages (default: HTML that has a title)")
     add_flag(parser, "--text", text="create: list the text of each page too, for players to search in")
     add_flag(parser, "--strict", text="validate: warnings are failures too")
-    add_flag(parser, "-k", "--keep-going", text=f"create: {LEFT_OUT}")
+    add_flag(parser, "-k", "--keep-going", text=f"create: {OR_DAMAGED}")
     add_json_argument(parser)
     add_limit_arguments(parser)
 

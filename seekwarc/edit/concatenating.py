@@ -122,9 +122,10 @@ def concat(
         raise TargetError(
             "files are joined into a .warc.zst; name it so, then convert it", source=os.fspath(target)
         )
+    options = ReadOptions.of(**limits)
     with (
         committed(target, existing=existing) as output,
-        parts_of(sources, output.spool_directory, ReadOptions.of(**limits), on_error, on_progress) as parts,
+        parts_of(sources, output.spool_directory, options, on_error, on_progress, whole=True) as parts,
     ):
         settings = settings_of(parts, on_warning, verify=verify)
         tally = Tally()

@@ -153,19 +153,20 @@ def parts_of(
     on_error: OnError = "raise",
     on_progress: Progress = no_progress,
     *,
+    whole: bool = False,
     least: int = 1,
 ) -> Iterator[list[Part]]:
     """Examine files that will be read later. Each is closed again, since there may be thousands.
 
-    Unless `on_error` is "raise", each is read to its end, and left out if it is not an archive, or damaged;
-    fewer than `least` are an error then.
+    Unless `on_error` is "raise", one that is not an archive is left out, and if `whole`, each is read to its
+    end, and left out if it is damaged; fewer than `least` are an error then.
     """
     # One copy of a dictionary that a thousand files share.
     known: dict[bytes, Dictionary] = {}
 
     def examine(target: PartTarget) -> Part:
         part = _part(target, directory, limits, stack, known)
-        if on_error != "raise":
+        if whole and on_error != "raise":
             read_whole(part.target, limits, on_progress)
         return part
 
@@ -180,8 +181,8 @@ def opens(target: PartTarget, limits: ReadOptions, on_error: OnError) -> bool:
         return on_error == "raise" or bool(readable([target], examine, on_error, least=0))
 
 
-def read_whole(target: Target, limits: ReadOptions, on_progress: Progress) -> Target:
-    """Decompress all records of a file, and return it; a FormatError if one is damaged."""
+def read_whole(target: Target, limits: ReadOptions, on_progress: Progress) -> None:
+    """Decompress all records of a file; a FormatError if one is damaged."""
     source = Fetcher(on_progress(open_source(target), "checking"))
     with closing(ArchiveFile(source, limits)) as file:
         # The copy warns of what is kept.
@@ -189,7 +190,6 @@ def read_whole(target: Target, limits: ReadOptions, on_progress: Progress) -> Ta
         is_framed = file.detect(file.window(), 0) == "zst"
         for record in StoredRecords(file) if is_framed else loose_records(file, ""):
             check_record(record)
-    return target
 
 
 def _part(

@@ -132,8 +132,8 @@ def dedupe(
     payload has the digest that the revisit states. What was a chunked body may then be in other chunks, and
     fields of the header in another order; payloads, IDs, dates and HTTP heads are as they were.
 
-    A damaged record is reported and left out; the others are written, and none becomes a revisit of it. With
-    `on_error` its file is left out instead, and no record becomes a revisit of one in that.
+    A damaged record is reported and left out; the others are written, and none becomes a revisit of it, nor
+    of one in a file that `on_error` leaves out.
 
     The records are listed in a temporary file, some 500 bytes each; memory does not grow with their number.
 
@@ -148,9 +148,9 @@ def dedupe(
         existing: Whether files that have the targets' names are refused ("error") or replaced ("overwrite").
         threads: Threads that decode and compress; one per core, at most four, unless given.
         processes: How many processes may list the records of parts of a large local file; see `index`.
-        on_error: What is done with a file that cannot be opened, is empty, is not an archive, or is damaged:
-            "raise"; "skip", to leave all of it out with a `FormatWarning`; or a function that is called with
-            the error, to leave it out. Each file is then read to its end before anything is written.
+        on_error: What is done with a file that cannot be opened, is empty, or is not an archive: "raise";
+            "skip", to leave it out with a `FormatWarning`; or a function that is called with the error, to
+            leave it out.
         on_warning: Called with a message for each file that will be compressed again.
         on_damage: Called with each damage.
         on_progress: Wraps each source that is read, to report progress.

@@ -115,8 +115,8 @@ def filter(  # noqa: A001 - the name of the verb
     records that are concurrent to them (requests and metadata), all segments of segmented records, and the
     originals of revisits. What is not in the input cannot come along.
 
-    A damaged record is reported and left out; the others are copied. With `on_error` its file is left out
-    instead, and a revisit whose original is in that counts as one without.
+    A damaged record is reported and left out; the others are copied. A revisit whose original is in a file
+    that `on_error` leaves out counts as one without.
 
     Args:
         sources: Files, URLs, folders, patterns and indexes (.cdxj, .idx, .parquet); one, or several. The
@@ -134,10 +134,9 @@ def filter(  # noqa: A001 - the name of the verb
         threads: Threads that decode and compress; one per core, at most four, unless given.
         processes: How many processes may look for records in parts of a large local file; see `index`.
         limits: Limits of reading; see `Reader`.
-        on_error: What is done with a file that cannot be opened, is empty, is not an archive, or is damaged:
-            "raise"; "skip", to leave all of it out with a `FormatWarning`; or a function that is called with
-            the error, to leave it out. Each file is then read to its end before anything is written.
-            A file that an index names is only opened, and damaged records in it are left out.
+        on_error: What is done with a file that cannot be opened, is empty, or is not an archive: "raise";
+            "skip", to leave it out with a `FormatWarning`; or a function that is called with the error, to
+            leave it out.
         on_warning: Called, before anything is written, with a message for each file that will be compressed
             again.
         on_damage: Called with each damage.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from typing import Unpack
 
@@ -23,7 +24,6 @@ from seekwarc.collection.parts import (
     groups_of,
 )
 from seekwarc.collection.record_index import MemoryIndex
-from seekwarc.edit.copy_inputs import read_whole
 from seekwarc.edit.listing import listed
 from seekwarc.errors import FormatError
 from seekwarc.format.uri import StoredUri, as_utf8
@@ -32,7 +32,7 @@ from seekwarc.jobs.passing import OnError, readable
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.read.extent import MAX_DECODED
 from seekwarc.read.options import ReadLimits, ReadOptions
-from seekwarc.read.reader import Reader
+from seekwarc.read.reader import Reader, WholeReader
 from seekwarc.read.record import Record
 from seekwarc.storage.expand import expand
 from seekwarc.storage.streams import ReadableStream
@@ -138,9 +138,9 @@ def join(
         existing: Whether an existing file is refused ("error") or replaced ("overwrite").
         processes: How many processes may look for parts in parts of a large local file; see `index`.
         limits: Limits of reading; see `Reader`.
-        on_error: What is done with a file that cannot be opened, is empty, is not an archive, or is damaged:
-            "raise"; "skip", to leave all of it out with a `FormatWarning`; or a function that is called with
-            the error, to leave it out. Each file is then read to its end before anything is written.
+        on_error: What is done with a file that cannot be opened, is empty, or is not an archive: "raise";
+            "skip", to leave it out with a `FormatWarning`; or a function that is called with the error, to
+            leave it out.
         on_progress: Wraps each source that is scanned, to report progress.
         on_stream: Wraps each payload that is written, of the size that is given, to report progress.
         **options: How records are compressed; see `Writer`.
@@ -161,7 +161,7 @@ def join(
     wanted = set(map(as_utf8, uris)) if uris is not None else None
     options_of_reading = ReadOptions.of(**limits or {})
     if on_error != "raise":
-        names = readable(names, lambda it: read_whole(it, options_of_reading, on_progress), on_error)
+        names = [name for name, _ in readable(names, partial(_examined, options_of_reading), on_error)]
     done = Joining(len(names))
     index = MemoryIndex()
     with WholeCollection(names, index=index, **options_of_reading) as crawl:
@@ -185,6 +185,11 @@ def join(
             if done.joined and os.path.isfile(target):
                 done.target_size = os.path.getsize(target)
     return done
+
+
+def _examined(limits: ReadOptions, name: str) -> tuple[str, str]:
+    with WholeReader(name, **limits) as archive:
+        return name, archive.compression
 
 
 def _scanned(

@@ -187,7 +187,7 @@ def redact(
     finals = _finals(names, targets, existing, in_place=in_place, dry_run=dry_run)
     options = ReadOptions.of(**limits or {})
     with ExitStack() as opened:
-        parts = opened.enter_context(parts_of(names, None, options, on_error, on_progress))
+        parts = opened.enter_context(parts_of(names, None, options, on_error, on_progress, whole=True))
         final_of = dict(zip(names, finals, strict=True))
         finals = [final_of[str(part.target)] for part in parts]
         removed = scan(parts, choice, _raise, on_progress, processes=processes, check_all=True)
