@@ -26,8 +26,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from seekwarc.collection.likeness import Meant
 from seekwarc.format.cdxj import timestamp_of
 from seekwarc.format.json_text import json_text
+from seekwarc.format.uri import as_utf8
 from seekwarc.serve.error_answers import json_bytes
 from seekwarc.serve.error_handlers import HANDLERS
 from seekwarc.serve.headers import SAFE
@@ -201,7 +203,10 @@ def _imported(endpoint: Callable[[Request], Response]) -> Callable[[Request], Re
 
 def _time_map(captures: Captures, ports: ReplayPorts) -> Callable[[Request], Response]:
     def endpoint(request: Request) -> Response:
-        """List the captures of a URI (RFC 7089, section 5, in the format of RFC 6690)."""
+        """List the captures of a URI (RFC 7089, section 5, in the format of RFC 6690).
+
+        If all are of other URIs with the same key, the title of each says so.
+        """
         uri = asked_uri(request.scope, "/timemap/link/")
         shown = quote(uri, safe=KEPT)
         base, frame = _origin(request, ports.bar), ports.frame_origin(request)
@@ -210,10 +215,15 @@ def _time_map(captures: Captures, ports: ReplayPorts) -> Callable[[Request], Res
             f'<{base}/timemap/link/{shown}>; rel="self"; type="application/link-format"',
             f'<{frame}/raw/id_/{shown}>; rel="timegate"',
         ]
-        for entry in captures.of(uri)[:MAX_LISTED]:
-            if entry.date is not None:
-                place = f"{base}/web/{timestamp_of(entry.date)}/{quote(entry.uri or uri, safe=KEPT)}"
-                links.append(f'<{place}>; rel="memento"; datetime="{http_date(entry.date)}"')
+        listed = [(it.date, quote(as_utf8(it.uri or uri), safe=KEPT)) for it in captures.of(uri)[:MAX_LISTED]]
+        meant = Meant(shown)
+        notes = {found: meant.note(found) for _, found in listed}
+        for date, found in listed:
+            if date is not None:
+                link = f"<{base}/web/{timestamp_of(date)}/{found}>"
+                # A capture of the URI itself is shown, or redirects to what is.
+                title = f'; title="{notes[found]}"' if all(notes.values()) else ""
+                links.append(f'{link}; rel="memento"; datetime="{http_date(date)}"{title}')
         fields = {**dict(SAFE), "content-security-policy": RAW_POLICY, "cache-control": "no-cache"}
         status = 200 if len(links) > 3 else 404
         return Response(",\n".join(links) + "\n", status, fields, "application/link-format")

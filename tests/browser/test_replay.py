@@ -271,6 +271,19 @@ def test_the_address_bar_leads_to_a_page(site, page) -> None:
     until_shown(page, "About us")
 
 
+def test_the_bar_says_that_another_address_is_shown(site, page) -> None:
+    said = "document.getElementById('said').textContent === '{}'".format
+    for address in (f"{SITE}/ABOUT", f"{SITE}//about"):
+        site.show(page, address)
+        until_shown(page, "About us")
+        until(page, said(f"no capture of {address}; this is {SITE}/about, which has the same key"))
+        assert page.is_visible("#message")
+    for address in (f"{SITE}/about#top", f"{SITE}/%61bout"):
+        site.show(page, address)
+        until_shown(page, "About us")
+        until(page, "document.getElementById('message').hidden")
+
+
 def test_a_page_that_is_loaded_past_the_cache_is_replayed(site, page) -> None:
     site.show(page, f"{SITE}/about")
     until_shown(page, "About us")

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 import seekwarc
+from seekwarc.format.uri import StoredUri
 from seekwarc.serve.app import application
 from seekwarc.serve.hosts import LOCAL_HOSTS
 from seekwarc.serve.library import Library
@@ -180,6 +181,32 @@ def test_a_time_map_lists_the_captures(bar) -> None:
     ]
     missing = bar.get('/timemap/link/http://example.org/"><b>')
     assert (missing.status, b'"><b>' in missing.body) == (404, False)
+
+
+@pytest.mark.parametrize(
+    ("asked", "other"),
+    [
+        ("http://example.org/A", "http://example.org/a"),
+        ("http://www2.example.org/a", "http://example.org/a"),
+        ("http://example.org/CAF%C3%A9", "http://example.org/caf%C3%A9"),
+        ("http://example.org//raw", "http://example.org/raw%E9"),
+        ("http://example.org/a#top", None),
+        ("http://EXAMPLE.org:80/%61", None),
+    ],
+)
+def test_a_time_map_says_that_all_captures_are_of_another_uri(tmp_path, portal, asked, other) -> None:
+    path = tmp_path / "site.warc.gz"
+    with seekwarc.open(path, "w") as out:
+        for uri in ("http://example.org/a", "http://example.org/caf\u00e9", "http://example.org/raw\udce9"):
+            out.write_response(StoredUri(uri), response(b"x", "text/html"))
+    asked = asked.replace("//raw", "//raw%E9")
+    with Library([path]) as library:
+        library.read()
+        bar = Client(application(library, hosts=HOSTS, replay=PORTS), portal, host=f"{HOST}:8090")
+        listed = bar.get("/timemap/link/" + asked).body.decode()
+    note = f'; title="no capture of {asked}; this is {other}, which has the same key"\n'
+    assert listed.count('rel="memento"') == 1
+    assert listed.endswith(note) if other is not None else "title=" not in listed
 
 
 def test_progress_tells_how_far_the_files_were_read(bar) -> None:

@@ -15,11 +15,15 @@ const MAX_DOTS = 400;
 let url = "";
 let ts = "";
 let captures = [];
+/** What the server says of a capture by its date, if it is of another address. */
+let notes = new Map();
 /** Where each capture is on the timeline, from 0 to 100. */
 let places = [];
 /** The capture of the timeline that the keyboard or the pointer is at. */
 let picked = 0;
 let listed = null;
+/** Whether all captures of the address that is listed are known. */
+let isListed = false;
 /** Whether the frame has had no archived page yet. */
 let isFirst = true;
 let listing = new AbortController();
@@ -96,45 +100,55 @@ function told(address, date) {
 
 // Captures: RFC 7089, which gives them as links.
 
-/** Dates of the mementos in a document of the link format, oldest first. */
+/** Dates of the mementos in a document of the link format, oldest first, each with its title or "". */
 function mementos(text) {
   const links = text.matchAll(/<([^>]*)>((?:\s*;\s*[a-z*-]+\s*=\s*(?:"[^"]*"|[^\s,;"]*))*)/gi);
-  const dates = new Set();
+  const dates = new Map();
   for (const [, address, attributes] of links) {
     if (!/;\s*rel\s*=\s*"?[^";,]*\bmemento\b/i.test(attributes)) continue;
     const digits = /\/web\/(\d{14})/.exec(address)?.[1];
-    if (digits) dates.add(digits);
+    if (digits && !dates.has(digits)) dates.set(digits, /;\s*title\s*=\s*"([^"]*)"/i.exec(attributes)?.[1] ?? "");
   }
-  return [...dates].sort();
+  return new Map([...dates].sort());
 }
 
 /** Ask for the captures of the address that is shown, unless they are here. */
 async function list() {
   const wanted = url.replace(/#.*/s, "");
-  if (wanted === listed) return;
+  if (wanted === listed) {
+    if (isListed) sayWhich();
+    return;
+  }
   listing.abort();
   const { signal } = (listing = new AbortController());
   listed = wanted;
+  isListed = false;
   captures = [];
   draw();
   try {
     for (;;) {
       const progress = await (await fetch("/progress", { signal })).json();
       const answer = await fetch(`/timemap/link/${wanted}`, { signal });
-      const found = answer.ok ? mementos(await answer.text()) : [];
-      captures = found;
+      notes = answer.ok ? mementos(await answer.text()) : new Map();
+      captures = [...notes.keys()];
       draw();
       if (progress.complete) break;
       say("The files are being scanned: more captures may be found.", { scanned: progress.position / (progress.size || 1) });
       await new Promise((done) => setTimeout(done, AGAIN));
       if (signal.aborted) return;
     }
-    say(captures.length ? "" : "This archive has no capture of this address.");
+    isListed = true;
+    sayWhich();
   } catch (error) {
     if (signal.aborted) return;
     listed = null;
     say("The server does not answer. Perhaps it was stopped: look at the terminal it runs in.", { isBad: true });
   }
+}
+
+/** Say if there is no capture, or only one of another address. */
+function sayWhich() {
+  say(captures.length ? notes.get(captures[current()]) : "This archive has no capture of this address.");
 }
 
 /** Where a date is on the timeline, whose ends are the first and the last capture. */
