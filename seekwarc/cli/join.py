@@ -88,10 +88,11 @@ def run(options: argparse.Namespace) -> int:
         "dry_run": options.dry_run,
         "target_size": done.target_size,
         "joined": done.joined,
+        "not_found": done.not_found,
         "resources": [asdict(it) for it in done.resources],
     }
     status = Status.PROBLEMS if problems else Status.DONE
-    for problem in problems:
+    for problem in [*done.not_found, *problems]:
         say(problem)
     return passed.report(_text(done), {"status": status, **fields}, done.files) | int(bool(problems))
 

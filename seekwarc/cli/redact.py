@@ -10,7 +10,8 @@ The other records are copied without compressing them again, and compared byte f
 its name: with several FILEs, all are made or none. With the records that match go the records concurrent to
 them (requests and metadata) and all segments of segmented records; --no-closure keeps these. A revisit whose
 original would be removed is an error, unless --with-revisits removes it, too, or --promote keeps its payload.
-For each removed capture, a metadata record (a stub) is added that says when and why. If a file has a
+For each removed capture, a metadata record (a stub) is added that says when and why. A URI means all its
+spellings (/%7Ea, /~a); others that count as the same in an index are kept, and named. If a file has a
 dictionary, which may hold fragments of what is removed, the other records are compressed again without it.
 
 Offsets change: an --index (.cdxj, .idx, .parquet) is made again in the same run, other indexes of FILE
@@ -144,4 +145,9 @@ def _text(done: Redaction, target: str | None, *, is_dry: bool) -> str:
         size = f"{counted(done.written, 'file')} written" if target is None else target
         kept = f"{counted(done.records, 'record')} kept and compared, {counted(done.stubs, 'stub')}"
         lines += [f"{size}: {kept}: {human_size(done.target_size)}", copied_text(done)]
+    others = [f"{uri} ({counted(count, 'record')})" for uri, count in done.others.items()]
+    if done.further_others:
+        others.append(counted(done.further_others, "more URI"))
+    if others:
+        lines.append(f"also here, with the same key, and left: {', '.join(others)}")
     return "\n".join(map(printable, [*lines, *map(str, done.recompressed)]))

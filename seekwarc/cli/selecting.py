@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 LISTS: Final = {
-    "uris": "target URIs, each as in the record, or as `ls` prints it",
+    "uris": "target URIs, each in any spelling",
     "hosts": "hosts of target URIs; example.org also means its subdomains",
     "ids": "record IDs, with or without angle brackets",
     "cdxj": "an index, whose lines name records by file name (without folders) and offset",
@@ -58,7 +58,7 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
         "--mime", action="append", metavar="TYPE", help="media type of the payload: text/html, 'image/*'"
     )
     group.add_argument(
-        "--uri", action="append", metavar="URI", help="target URI: http://example.org/, '*.example.org/*.mp4'"
+        "--uri", action="append", metavar="URI", help="target URI, in any spelling, or '*.example.org/*.mp4'"
     )
     group.add_argument(
         "--min-size",

@@ -50,9 +50,11 @@ class Meant:
         """Return how a captured URI resembles the one that is asked for; None if it does not."""
         if self.is_same(found):
             return Likeness.SAME
-        if found is None or surt(found) != self._key:
+        if found is None:
             return None
-        return Likeness.SPELLING if normalized(found) == self._normalized else Likeness.KEY
+        if normalized(found) == self._normalized:
+            return Likeness.SPELLING
+        return Likeness.KEY if surt(found) == self._key else None
 
     def is_same(self, found: str | None) -> bool:
         """Return whether it is exactly the URI; bytes that are not UTF-8 may be written as in any output."""

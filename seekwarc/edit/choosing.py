@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 from seekwarc.cdx.index import Index
 from seekwarc.errors import FormatError, SourceError
 from seekwarc.format.cdxj import CdxjLine
-from seekwarc.format.uri import as_utf8, host_of
+from seekwarc.format.uri import as_utf8, host_of, normalized
 from seekwarc.read.record import Record
 from seekwarc.read.selection import Conditions, Selection
 
@@ -37,7 +37,7 @@ class ChoiceConditions(Conditions, total=False):
     """
 
     uris: ListTarget | None
-    """Target URIs, each exactly as it is in the record, or as `ls` and indexes write it."""
+    """Target URIs, each in any spelling."""
     hosts: ListTarget | None
     """Hosts of target URIs; "example.org" also means its subdomains."""
     ids: ListTarget | None
@@ -66,18 +66,25 @@ class Choice:
     invert: bool = False
     has_ids: bool = False
     """Whether there are lists of record IDs."""
+    uris: frozenset[bytes] = frozenset()
+    """The URIs that are chosen, as `normalized` returns them; patterns are not among them."""
 
     @classmethod
     def of(cls, *, invert: bool = False, **conditions: Any) -> Self:  # noqa: ANN401
         """Make a choice of `ChoiceConditions`; a wrong one is a TypeError or ValueError."""
-        lists = []
+        lists: list[tuple[Callable[[Record], bool], bool]] = []
+        uris = frozenset[bytes]()
+        if (named := conditions.pop("uris", None)) is not None:
+            uris = _normalized(named)
+            lists.append((partial(_has_uri, uris), True))
         has_ids = conditions.get("ids") is not None or conditions.get("not_ids") is not None
         for name, test in _LISTS.items():
             for argument in (name, f"not_{name}"):
                 target = conditions.pop(argument, None)
                 if target is not None:
                     lists.append((test(target), argument == name))
-        return cls(Selection.of(**conditions), tuple(lists), invert, has_ids)
+        selection = Selection.of(**conditions)
+        return cls(selection, tuple(lists), invert, has_ids, selection.same_uris | uris)
 
     def __bool__(self) -> bool:
         return bool(self.selection or self.lists or self.invert)
@@ -104,11 +111,15 @@ def _entries(target: ListTarget) -> set[str]:
 
 
 def _by_uri(target: ListTarget) -> Callable[[Record], bool]:
-    return partial(_has_uri, set(map(as_utf8, _entries(target))))
+    return partial(_has_uri, _normalized(target))
 
 
-def _has_uri(uris: set[str], record: Record) -> bool:
-    return as_utf8(record.target_uri or "") in uris
+def _normalized(target: ListTarget) -> frozenset[bytes]:
+    return frozenset(map(normalized, _entries(target)))
+
+
+def _has_uri(uris: frozenset[bytes], record: Record) -> bool:
+    return record.target_uri is not None and normalized(record.target_uri) in uris
 
 
 def _by_host(target: ListTarget) -> Callable[[Record], bool]:

@@ -81,6 +81,8 @@ class Catalogue:
         self.lengths = array("Q")
         self.kept = bytearray()
         """Whether each record is kept."""
+        self.others: list[tuple[int, str]] = []
+        """The numbers of records of other URIs with the same key as chosen ones, and these URIs."""
         self.starts = [0]
         """The number of the first record of each file, and after the last file that of all records."""
         self.kinds = bytearray()
@@ -158,6 +160,7 @@ class Catalogue:
             mine.extend(theirs)
         self.kept += other.kept
         self.kinds += other.kinds
+        self.others += [(first + number, uri) for number, uri in other.others]
         self.revisits.extend(array("Q", [first + number for number in other.revisits]))
         for relation, (numbers, targets) in other.links.items():
             self.links[relation][0].extend(array("Q", [first + number for number in numbers]))

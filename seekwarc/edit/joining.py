@@ -26,7 +26,8 @@ from seekwarc.collection.parts import (
 from seekwarc.collection.record_index import MemoryIndex
 from seekwarc.edit.listing import listed
 from seekwarc.errors import FormatError
-from seekwarc.format.uri import StoredUri, as_utf8
+from seekwarc.format.surt import surt
+from seekwarc.format.uri import StoredUri, as_utf8, normalized
 from seekwarc.format.words import counted
 from seekwarc.jobs.passing import OnError, readable
 from seekwarc.jobs.progress import Progress, no_progress
@@ -94,11 +95,13 @@ class Joining:
         files: Files that were read.
         resources: Resources of which there are parts, and no complete capture with the same entity tag.
         target_size: Size of the new file in bytes; None unless a local file was made.
+        not_found: For each URI that was given and has no parts, a sentence that names one with the same key.
     """
 
     files: int
     resources: list[JoinedResource] = field(default_factory=list)
     target_size: int | None = None
+    not_found: list[str] = field(default_factory=list)
 
     @property
     def joined(self) -> int:
@@ -133,7 +136,7 @@ def join(
     Args:
         sources: Files, folders and patterns; one, or several.
         target: The new file; may be None if `dry_run`. If there is nothing to write, no file is made.
-        uris: URIs of the resources to join, without range parameters; all by default.
+        uris: URIs of the resources to join, in any spelling, without range parameters; all by default.
         dry_run: Write and compare nothing; return what would be joined.
         existing: Whether an existing file is refused ("error") or replaced ("overwrite").
         processes: How many processes may look for parts in parts of a large local file; see `index`.
@@ -158,17 +161,19 @@ def join(
     if target is not None:
         for name in names:
             refuse_same_file(os.fspath(name), target)
-    wanted = set(map(as_utf8, uris)) if uris is not None else None
+    asked = {normalized(uri): uri for uri in uris} if uris is not None else None
     options_of_reading = ReadOptions.of(**limits or {})
     if on_error != "raise":
         names = [name for name, _ in readable(names, partial(_examined, options_of_reading), on_error)]
     done = Joining(len(names))
     index = MemoryIndex()
     with WholeCollection(names, index=index, **options_of_reading) as crawl:
+        found = _scanned(names, index, processes, on_progress, options_of_reading)
+        wanted = [uri for uri in found if asked is None or normalized(uri) in asked]
+        done.not_found = _not_found(asked, found) if asked is not None else []
         groups = (
             (uri, group)
-            for uri in _scanned(names, index, processes, on_progress, options_of_reading)
-            if wanted is None or as_utf8(uri) in wanted
+            for uri in wanted
             for group in groups_of(uri, captures_of(index, uri), index, crawl.record)
         )
         complete = _complete(groups, done, compare=not dry_run)
@@ -190,6 +195,14 @@ def join(
 def _examined(limits: ReadOptions, name: str) -> tuple[str, str]:
     with WholeReader(name, **limits) as archive:
         return name, archive.compression
+
+
+def _not_found(asked: dict[bytes, str], found: Iterable[str]) -> list[str]:
+    """Say which URIs are not among those found, and whether one of these has the same key."""
+    names = set(map(normalized, found))
+    missing = [uri for name, uri in asked.items() if name not in names]
+    keys = {surt(uri): f"; {as_utf8(uri)} has the same key" for uri in found} if missing else {}
+    return [f"no capture of {as_utf8(uri)} in parts{keys.get(surt(uri), '')}" for uri in missing]
 
 
 def _scanned(

@@ -27,6 +27,7 @@ from seekwarc.edit.reindexing import Remade, new_index
 from seekwarc.edit.scanning import scan
 from seekwarc.errors import FormatError, NotFoundError
 from seekwarc.format.sidecar import SIDECAR_SUFFIX
+from seekwarc.format.surt import surt
 from seekwarc.format.uri import StoredUri
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import OrderedWork
@@ -52,6 +53,7 @@ from seekwarc.write.writer import Writer
 __all__ = ["Mention", "Redaction", "redact"]
 
 STEP: Final = 1 << 20
+MAX_OTHERS: Final = 20
 STUBBED: Final = frozenset(("response", "resource", "revisit", "conversion"))
 """Types of records of which a stub is kept."""
 STUB: Final = "a stub"
@@ -97,6 +99,11 @@ class Redaction:
     """The records that were compressed again, by reason."""
     mentions: list[Mention] = field(default_factory=list)
     """What still mentions a removed record, without the stubs."""
+    others: dict[str, int] = field(default_factory=dict)
+    """URIs that were not asked for but have the same key (`www.`, case, scheme) as one that was, and how many
+    records of each were kept: at most 20, those with the most records."""
+    further_others: int = 0
+    """How many more such URIs there are."""
 
 
 def redact(
@@ -130,6 +137,9 @@ def redact(
     The other records are copied as by `filter`, and compared with the old files byte for byte before any new
     one gets its name. With the records that match go, unless `closure` is False, the records concurrent to
     them (requests and metadata) and all segments of segmented records, in all files.
+
+    A URI without `*` means all its spellings (`/%7Ea`, `/~a`). Records of other URIs that count as the same
+    in an index are kept, and listed in the result (`others`).
 
     Offsets change, so an index that is not among `indexes` is to be made again. A sidecar beside a file
     (`NAME.seek`) may hold bytes of the removed records: a new file gets one of its own, if it needs one, and
@@ -190,10 +200,12 @@ def redact(
         parts = opened.enter_context(parts_of(names, None, options, on_error, on_progress, whole=True))
         final_of = dict(zip(names, finals, strict=True))
         finals = [final_of[str(part.target)] for part in parts]
-        removed = scan(parts, choice, _raise, on_progress, processes=processes, check_all=True)
+        keys = frozenset(surt(it.decode()) for it in choice.uris)
+        removed = scan(parts, choice, _raise, on_progress, processes=processes, check_all=True, keys=keys)
         done = Redaction(len(parts), len(removed), removed.kept.count(1))
         if not done.matched:
-            raise NotFoundError("no record matches; `seekwarc ls` lists the records", source=names[0])
+            alike = f", but {removed.others[0][1]} has the same key" if removed.others else ""
+            raise NotFoundError(f"no record matches{alike}; `seekwarc ls` lists the records", source=names[0])
         if closure:
             removed.keep_linked(Counter())
         promotions = opened.enter_context(Promotions(parts, removed, options))
@@ -203,6 +215,9 @@ def redact(
         done.promoted, done.repointed = promotions.counts
         done.removed = removed.kept.count(1)
         done.records = done.read - done.removed
+        others = Counter(uri for number, uri in removed.others if not removed.kept[number])
+        done.others = dict(others.most_common(MAX_OTHERS))
+        done.further_others = len(others) - len(done.others)
         for part, start, stop in zip(parts, removed.starts, removed.starts[1:], strict=False):
             if removed.kept.count(1, start, stop) == stop - start > 0:
                 raise ValueError(f"{part.name}: no record would be left; delete the file instead")

@@ -12,6 +12,8 @@ from seekwarc.edit.closure import Catalogue
 from seekwarc.edit.copy_inputs import Part
 from seekwarc.edit.listing import listed
 from seekwarc.errors import FormatError
+from seekwarc.format.surt import surt
+from seekwarc.format.uri import as_utf8, normalized
 from seekwarc.jobs.progress import Progress
 from seekwarc.read.body import CUT_OFF
 from seekwarc.read.reader import Reader
@@ -34,13 +36,15 @@ def scan(
     processes: int = 1,
     check_all: bool = False,
     linked: bool = True,
+    keys: frozenset[str] = frozenset(),
 ) -> Catalogue:
     """Note all records of some files, as kept those that are chosen; unless `linked`, only their places.
 
-    A chosen record whose length is wrong is damage; with `check_all`, any record.
+    A chosen record whose length is wrong is damage; with `check_all`, any record. Those of other URIs than
+    the chosen ones that have one of the `keys` are noted in `others`.
     """
     catalogue = Catalogue(linked=linked)
-    listing = _Notes(choice, check_all, linked, catalogue.key)
+    listing = _Notes(choice, check_all, linked, catalogue.key, keys)
     for part in parts:
         for notes in listed(
             part.target,
@@ -64,6 +68,7 @@ class _Notes:
     check_all: bool
     linked: bool
     key: bytes
+    keys: frozenset[str]
 
     def __call__(self, archive: Reader, on_damage: OnDamage, /) -> Iterator[Catalogue]:
         notes = Catalogue(linked=self.linked, key=self.key)
@@ -76,6 +81,9 @@ class _Notes:
                 # Whether it matches is unknown.
                 on_damage(error)
                 kept = False
+            uri = record.target_uri if self.keys else None
+            if uri is not None and surt(uri) in self.keys and normalized(uri) not in self.choice.uris:
+                notes.others.append((len(notes), as_utf8(uri)))
             notes.add(record, kept=kept)
             if len(notes) == NOTED:
                 yield notes

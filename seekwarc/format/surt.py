@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import quote_from_bytes
 
-from seekwarc.format.uri import as_utf8, idna, split_uri
+from seekwarc.format.uri import MAX_HOST, as_utf8, idna, split_uri
 
 __all__ = ["surt"]
 
@@ -24,8 +24,6 @@ MAX_PORT: Final = 65535
 MAX_SITES: Final = 4096
 MAX_KNOWN: Final = 255
 """Length of an authority whose key is remembered."""
-MAX_HOST: Final = 1024
-"""Longer hosts are neither converted to IDNA nor read as a numeric address."""
 
 _FILEDESC = b"filedesc"
 # Slashes may be missing or repeated, and so may the scheme.

@@ -10,23 +10,31 @@ from functools import lru_cache
 from typing import Any, AnyStr, Final, Self
 from urllib.parse import quote, unquote
 
-__all__ = ["StoredUri", "as_stored", "as_utf8", "host_of", "idna", "normalized", "split_uri"]
+__all__ = ["MAX_HOST", "StoredUri", "as_stored", "as_utf8", "host_of", "idna", "normalized", "split_uri"]
 
 MAX_KNOWN: Final = 4096
 """Hosts that are remembered, since the same one comes again and again."""
 MAX_REMEMBERED: Final = 255
 """Length of an authority that is remembered."""
+MAX_HOST: Final = 1024
+"""Longer hosts are neither converted to IDNA nor read as a numeric address."""
 
 DEFAULT_PORTS: Final = {b"http": b"80", b"https": b"443", b"ftp": b"21"}
 
 _IS_UNRESERVED = re.compile(rb"[0-9A-Za-z\-._~]")
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
 _TO_ESCAPE = re.compile(rb"[^!-~]|[\"<>\\^`{|}]")
-_PORT = re.compile(rb":([0-9]*)$")
+_PLACE = re.compile(rb"(\[[^\]]*\]|[^:\[]*)(?::([0-9]*))?")
+_DELIMITERS = re.compile("[/?#@:\\[\\]]")
 _URI = r"(?:([A-Za-z][A-Za-z0-9+.\-]*):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?"
 _TEXT = re.compile(_URI, re.DOTALL)
 _BYTES = re.compile(_URI.encode(), re.DOTALL)
 _NOT_UTF8 = re.compile("[\ud800-\udfff]")
+# Most URIs are what `normalized` returns: a host in lower case without a port, no escape that is not needed.
+_NORMALIZED = re.compile(
+    r"[a-z][a-z0-9+.-]*+://(?:[a-z0-9_-]++\.)*+[a-z0-9_-]++/"
+    r"(?:[!$&-;=?-Z\[\]_a-z~]++|%(?:[0189A-F][0-9A-F]|2[0-9A-CF]|3[A-F]|40|5[B-E]|60|7[B-DF]))*+"
+)
 _LINE_BREAK_OR_NUL = re.compile(r"[\r\n\0]")
 _ESCAPED = re.compile("(?:%[89A-F][0-9A-F])+")
 
@@ -39,9 +47,9 @@ def split_uri(uri: AnyStr) -> tuple[AnyStr | None, AnyStr | None, AnyStr, AnyStr
 
 
 def idna(host: str) -> bytes | None:
-    """Return the ASCII form of a host's name, or None if IDNA cannot encode it."""
+    """Return the ASCII form of a host's name, or None if it is too long or IDNA cannot encode it."""
     try:
-        return host.encode("idna")
+        return host.encode("idna") if len(host) <= MAX_HOST else None
     except UnicodeError:
         return None
 
@@ -63,7 +71,7 @@ def _host(authority: str) -> str:
     if "%" in host or not host.isascii():
         host = unquote(host, errors="surrogateescape").lower()
         name = idna(host) or as_utf8(host).encode()
-        host = as_utf8(name.decode("ascii", "surrogateescape"))
+        host = _DELIMITERS.sub(_escaped, as_utf8(name.decode("ascii", "surrogateescape")))
     return host.rstrip(".")
 
 
@@ -76,17 +84,19 @@ def normalized(uri: str) -> bytes:
     It does not depend on escapes that are not needed or are missing, the case of scheme and host, Unicode in
     a host, a default port, an empty path, or the fragment.
     """
+    if _NORMALIZED.fullmatch(uri):
+        return uri.encode("ascii")
     raw = as_utf8(uri).encode().strip().translate(None, b"\t\r\n")
     scheme, authority, path, query = split_uri(raw)
     scheme = (scheme or b"").lower()
     path = _spelled(path)
     if authority is not None:
         user, at, place = authority.rpartition(b"@")
-        host, port = place, _PORT.search(place)
-        if port is not None:
-            host = place[: port.start()]
-        name = _host(host.decode()).encode()
-        number = b"" if port is None or port[1] in (b"", DEFAULT_PORTS.get(scheme)) else port[0]
+        name, number = place.lower(), b""
+        # What does not match names no host.
+        if (parts := _PLACE.fullmatch(place)) is not None:
+            name = _host(parts[1].decode()).encode()
+            number = b"" if parts[2] in (None, b"", DEFAULT_PORTS.get(scheme)) else b":" + parts[2]
         path = b"//" + user + at + name + number + (path or b"/")
     return (scheme + b":" if scheme else b"") + path + (b"?" + _spelled(query) if query is not None else b"")
 

@@ -14,7 +14,7 @@ from seekwarc.format.conditions import (
     matches_pattern,
     size_argument,
 )
-from seekwarc.format.uri import as_utf8
+from seekwarc.format.uri import as_utf8, normalized
 from seekwarc.options import shown
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ class Conditions(TypedDict, total=False):
     """Media type, such as "text/html" or "image/*", in any case: that of the HTTP head, or of the record
     header if the block is not an HTTP message."""
     uri: str | Iterable[str] | None
-    """Target URI, in which `*` stands for any text: "*/film.mp4". All other characters are literal."""
+    """Target URI in any spelling (percent-encodings, IDNA, default port, fragment); or a pattern, in which
+    `*` stands for any text and all other characters are literal: "*/film.mp4"."""
     min_size: int | str
     """Minimum size of the block: bytes, or text such as "64K" or "1M"."""
     since: datetime | str | None
@@ -81,6 +82,8 @@ class Selection:
     """Earliest WARC-Date, in microseconds since 1970. What comes after the microsecond is cut off a date."""
     until: int | None = None
     """Latest WARC-Date."""
+    same_uris: frozenset[bytes] = frozenset()
+    """Target URIs without `*`, as `normalized` returns them."""
 
     @classmethod
     def of(
@@ -95,14 +98,16 @@ class Selection:
         until: datetime | str | None = None,
     ) -> Self:
         """Make a selection of `Conditions`; a wrong one is a TypeError or ValueError, a misspelt type too."""
+        uris = [_text("uri", it) for it in _alternatives(uri)]
         return cls(
             frozenset(checked_type(str(it)) for it in _alternatives(type)),
             frozenset(checked_status(str(it)) for it in _alternatives(status)),
             tuple(_text("mime", it).lower() for it in _alternatives(mime)),
-            tuple(as_utf8(_text("uri", it)) for it in _alternatives(uri)),
+            tuple(as_utf8(it) for it in uris if "*" in it),
             size_argument("min_size", min_size),
             _microseconds("since", since),
             _microseconds("until", until),
+            frozenset(normalized(it) for it in uris if "*" not in it),
         )
 
     @classmethod
@@ -113,8 +118,12 @@ class Selection:
         )
 
     def __bool__(self) -> bool:
-        texts = self.types or self.statuses or self.mimes or self.uris
+        texts = self.types or self.statuses or self.mimes or self._has_uris
         return bool(texts or self.min_size) or self._has_dates
+
+    @property
+    def _has_uris(self) -> bool:
+        return bool(self.uris or self.same_uris)
 
     @property
     def _has_dates(self) -> bool:
@@ -126,13 +135,18 @@ class Selection:
             return False
         if record.content_length < self.min_size:
             return False
-        if self.uris and not _any_matches(self.uris, record.target_uri):
+        if self._has_uris and not self._has_uri(record.target_uri):
             return False
         if self._has_dates and not self._has_date(record):
             return False
         if self.statuses and not self._has_status(record):
             return False
         return not self.mimes or _any_matches(self.mimes, http_media_type(record))
+
+    def _has_uri(self, uri: str | None) -> bool:
+        if uri is not None and self.same_uris and normalized(uri) in self.same_uris:
+            return True
+        return _any_matches(self.uris, uri)
 
     def _has_date(self, record: Record) -> bool:
         date = record.date

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,11 +13,13 @@ from uuid import uuid4
 import pytest
 
 import seekwarc
-from seekwarc.collection.likeness import Meant
+from seekwarc import tools
+from seekwarc.collection.likeness import Likeness, Meant
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.uri import as_utf8
 from seekwarc.serve.library import Library
 from seekwarc.serve.replay_lookup import Asked, Captures
+from tests.support.rounds import rounds
 from tests.support.writing import response
 
 HOSTS = ["example.org", "m\u00fcnchen.example", "a.b.example.net"]
@@ -138,3 +141,58 @@ def test_the_command_gives_the_same_and_says_when_it_is_another(
         assert answer.stdout.startswith(b"2025")
         assert (Meant(asked).note(found) or "").encode() in answer.stderr
         assert b"no capture" not in run_cli("cat", *way, "--uri", asked.replace("A", "a")).stderr
+
+
+PIECES = [
+    "a",
+    "A",
+    "%41",
+    "%7E",
+    "~",
+    "%e9",
+    "%E9",
+    "\udce9",
+    "\u00e9",
+    "%C3%A9",
+    "/",
+    "//",
+    "%2F",
+    "?x",
+    "#f",
+    " ",
+]
+SITES = [
+    "http://e.org",
+    "HTTP://E.org:80",
+    "https://e.org",
+    "http://www.e.org",
+    "http://b\u00fc.e",
+    "http://xn--b-xga.e",
+]
+
+
+def random_uri(chance: random.Random) -> str:
+    return (chance.choice(SITES) + "/" + "".join(chance.choices(PIECES, k=chance.randint(0, 3)))).strip()
+
+
+@pytest.mark.parametrize("seed", range(rounds(20)))
+def test_what_selects_records_of_a_uri_takes_all_its_spellings(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    found = list(dict.fromkeys(random_uri(chance) for _ in range(100)))
+    source = tmp_path / "a.warc.gz"
+    records = [record(uri, "2026-01-01T00:00:00Z", b"x") for uri in found]
+    source.write_bytes(b"".join(gzip.compress(it, 1) for it in records))
+    for asked in chance.sample(found, 2):
+        alike = [Meant(asked)(uri) for uri in found]
+        same = [number for number, it in enumerate(alike) if it in (Likeness.SAME, Likeness.SPELLING)]
+        with seekwarc.open(source) as archive:
+            offsets = [it.offset for it in archive]
+            assert [offsets.index(it.offset) for it in archive.records(uri=asked)] == same
+        for wanted in ({"uri": asked}, {"uris": [asked]}):
+            kept = tools.filter(source, None, dry_run=True, closure=False, **wanted)
+            assert kept.matched == len(same), (asked, wanted)
+            done = tools.redact(source, dry_run=True, **wanted)
+            assert done.removed == len(same)
+            others = [as_utf8(uri) for uri, it in zip(found, alike, strict=True) if it is Likeness.KEY]
+            assert sum(done.others.values()) + done.further_others == len(others)
+            assert set(done.others) <= set(others)

@@ -57,3 +57,11 @@ def test_the_exit_status(command, parts, tmp_path) -> None:
     target.touch()
     assert "--force" in command("join", parts, "-o", target, status=2).stderr
     command("join", parts, "-o", target, "--force")
+
+
+def test_a_resource_with_the_key_of_the_one_asked_for_is_named(command, parts) -> None:
+    asked = URI.replace("http:", "https:")
+    answer = command("join", parts, "--uri", asked, "--dry-run", "--json", status=1)
+    said = f"no capture of {asked} in parts; {URI} has the same key"
+    assert answer.json["not_found"] == [said]
+    assert f"seekwarc: {said}\n" in answer.stderr

@@ -35,6 +35,26 @@ def test_a_new_file_is_made_without_the_records(command, path, tmp_path) -> None
         assert SITES[1] not in [record.target_uri for record in archive.records(type="response")]
 
 
+def test_other_uris_with_the_same_key_are_said_to_be_left(command, tmp_path) -> None:
+    path, asked = tmp_path / "a.warc.zst", "http://example.org/a"
+    with seekwarc.open(path, "w") as out:
+        for uri in (
+            asked,
+            *["http://example.org/A"] * 2,
+            *[f"http://www{it}.example.org/a" for it in range(22)],
+        ):
+            out.write("resource", block=b"x", target_uri=uri)
+    words = ("redact", path, "--uri", asked, "--dry-run")
+    line = command(*words).out.splitlines()[-1]
+    assert line.startswith(
+        "also here, with the same key, and left: http://example.org/A (2 records), http://www"
+    )
+    assert line.endswith(".example.org/a (1 record), 3 more URIs")
+    found = command(*words, "--json").json
+    assert (len(found["others"]), found["further_others"]) == (20, 3)
+    assert found["others"]["http://example.org/A"] == 2
+
+
 def test_each_file_becomes_one_in_a_folder(command, path, tmp_path) -> None:
     other = tmp_path / "other.warc.zst"
     other.write_bytes(path.read_bytes())

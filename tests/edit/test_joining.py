@@ -169,3 +169,15 @@ def test_parts_are_found_in_parts_of_a_file(make, monkeypatch) -> None:
     assert counted.done > 3
     assert done == tools.join(path, dry_run=True)
     assert [(film.parts, film.holes) for film in done.resources] == [(15, ())]
+
+
+def test_a_uri_is_joined_in_any_spelling_and_one_with_its_key_is_named(make, tmp_path) -> None:
+    path = make("one", (0, 1_500_000), (1_500_000, 3_000_000))
+    found = tools.join(path, dry_run=True, uris=[URI.replace("film", "%66ilm") + "#t=1"])
+    assert ([it.uri for it in found.resources], found.not_found) == ([URI], [])
+    asked = [URI.replace("http:", "https:"), "http://example.org/no.mp4"]
+    missing = tools.join(path, dry_run=True, uris=asked)
+    assert (missing.resources, missing.not_found) == (
+        [],
+        [f"no capture of {asked[0]} in parts; {URI} has the same key", f"no capture of {asked[1]} in parts"],
+    )

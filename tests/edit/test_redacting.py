@@ -43,6 +43,46 @@ def content_of(path: Path) -> list[bytes]:
 # What is removed.
 
 
+@pytest.fixture
+def spelled(tmp_path: Path) -> Path:
+    """A file with two spellings of a URI, and 30 others that have its key."""
+    path = tmp_path / "spelled.warc.zst"
+    with seekwarc.open(path, "w") as out:
+        others = ["https://example.org/~a"] * 3 + [f"http://www{it}.example.org/~a" for it in range(29)]
+        for uri in [
+            "http://example.org/~a",
+            "http://example.org:80/%7Ea#b",
+            *others,
+            "http://example.org/~ab",
+        ]:
+            out.write("resource", block=b"x", target_uri=uri)
+    return path
+
+
+@pytest.mark.parametrize(
+    "asked", ["http://example.org/~a", "http://EXAMPLE.org/%7ea", "http://example.org/~a#c"]
+)
+@pytest.mark.parametrize("name", ["uri", "uris"])
+def test_all_spellings_go_and_what_has_the_same_key_is_named(spelled, target, asked, name) -> None:
+    for options in ({"dry_run": True}, {"processes": 2}):
+        done = tools.redact(spelled, target, **{name: [asked]}, **options)
+        assert (done.removed, len(done.others), done.further_others) == (2, 20, 10)
+        assert next(iter(done.others.items())) == ("https://example.org/~a", 3)
+    with seekwarc.open(target) as archive:
+        assert sum(record.type == "resource" for record in archive) == 33
+
+
+def test_what_has_the_same_key_and_goes_too_is_not_named(spelled, target) -> None:
+    asked = ["http://example.org/~a", "*://www*"]
+    assert tools.redact(spelled, dry_run=True, uri=asked).others == {"https://example.org/~a": 3}
+    assert tools.redact(spelled, dry_run=True, uri="*/~a").others == {}
+
+
+def test_a_uri_that_is_missing_is_said_to_have_the_key_of_another(spelled) -> None:
+    with pytest.raises(NotFoundError, match=r"but http://example\.org/~a has the same key"):
+        tools.redact(spelled, dry_run=True, uri="http://example.org/~A")
+
+
 def test_a_record_is_removed_with_what_belongs_to_it(crawl, target) -> None:
     done = tools.redact(crawl, target, uri=SITES[1], type="response", stubs=False)
     assert (done.read, done.matched, done.removed, done.records) == (14, 1, 3, 11)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seekwarc.format.surt import surt
-from seekwarc.format.uri import as_stored, as_utf8, host_of, idna, split_uri
+from seekwarc.format.uri import as_stored, as_utf8, host_of, idna, normalized, split_uri
 
 PARTS = {
     "http://user@example.org:80/a/b?c=d?e#f": ("http", "user@example.org:80", "/a/b", "c=d?e"),
@@ -69,3 +69,28 @@ def test_a_written_name_leads_back_to_the_stored_one(data: bytes) -> None:
     name = data.replace(b"%", b"").decode("utf-8", "surrogateescape")
     assert as_stored(as_utf8(name)) == name
     assert as_stored("%C3%A9%20") == "%C3%A9%20"
+
+
+ESCAPES = [f"%{number:02X}" for number in range(256)]
+
+
+@given(
+    st.sampled_from(
+        [("http://example.org/", "HTTP://Example.org.:80/"), ("x+1://a_b.c-d.e/f", "x+1://A_b.c-d.e:/%66")]
+    ),
+    st.lists(st.sampled_from([*map(chr, range(33, 127)), *ESCAPES, "a", "/", "?"]), max_size=8),
+)
+def test_a_normalized_uri_does_not_depend_on_how_it_is_written(
+    site: tuple[str, str], rest: list[str]
+) -> None:
+    one, other = (normalized(it + "".join(rest) + "#fragment") for it in site)
+    assert one == other == normalized(one.decode())
+
+
+@pytest.mark.parametrize("rest", [":80x", ":80:80", "%2Fa", ":a", ":80\\", "]", "[", ":-1"])
+def test_a_uri_with_an_invalid_host_is_not_that_of_another_host(rest: str) -> None:
+    for more in ("", "/", "/a"):
+        assert normalized(f"http://example.org{rest}{more}") not in (
+            normalized(f"http://example.org{more}"),
+            normalized(f"http://example.org/{more}"),
+        )
