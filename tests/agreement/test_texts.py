@@ -7,15 +7,19 @@ import json
 import os
 import random
 import re
+import shutil
+import subprocess
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from anyio.from_thread import start_blocking_portal
 
 import seekwarc
+from seekwarc.format.surt import surt
 from seekwarc.format.uri import as_utf8
 from seekwarc.serve.app import application
 from seekwarc.serve.library import Library
@@ -48,6 +52,9 @@ ODD = (
     b"?a=\xe9&\xff=%FF&b",
     b"#\xe9",
     b"//../\xe9/.",
+    b"\xe2\x80\xae\xe2\x80\x8f",
+    b"\xef\xbb\xbf\xef\xbf\xbf",
+    b"\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x92\xbb",
     b"x" * 20_000 + b"\xe9",
 )
 """What odd URIs are made of."""
@@ -172,10 +179,11 @@ def agreed(folder: Path, count: int, *, cats: int) -> None:
     source.write_bytes(odd_archive(raw))
     uris = [as_utf8(it.decode("utf-8", "surrogateescape")) for it in raw]
     outputs = indexed(folder, source, uris, cats=chance.sample(uris, cats))
-    outputs["text"] = inside(folder, source, uris)
+    outputs |= inside(folder, source, uris)
     copied(folder, source, raw, chosen=set(chance.sample(range(count), count // 2)))
-    for name, uri_of_row in (("ls", "uri"), ("cdxj", "url"), ("text", "uri")):
-        tables_agree(folder / f"{name}.jsonl", outputs[name], uri_of_row)
+    for name, text in outputs.items():
+        tables_agree(folder / f"{name}.jsonl", text, "url" if name in ("cdxj", "pages") else "uri")
+    columns_agree(source, folder / "a.parquet", uris)
 
 
 def indexed(folder: Path, source: Path, uris: list[str], *, cats: list[str]) -> dict[str, str]:
@@ -187,10 +195,11 @@ def indexed(folder: Path, source: Path, uris: list[str], *, cats: list[str]) -> 
         it for it in uris if it.isprintable()
     ]
     offsets = dict(zip(uris, (it["offset"] for it in rows(listed)), strict=True))
-    index, columnar = folder / "a.cdxj", folder / "a.parquet"
+    index, columnar, cluster = folder / "a.cdxj", folder / "a.parquet", folder / "a.idx"
     done("index", source, "-o", index)
+    done("index", source, "-o", cluster)
     done("index", "--parquet", source, "-o", columnar)
-    for path in (index, columnar):
+    for path in (index, columnar, cluster):
         with seekwarc.Index(path) as found:
             assert sorted(it.fields["url"] for it in found) == sorted(uris)
             for uri, offset in offsets.items():
@@ -206,32 +215,34 @@ def indexed(folder: Path, source: Path, uris: list[str], *, cats: list[str]) -> 
     table = seekwarc.batches(source, [*pairs, "headers", "http_headers"]).to_reader().read_all()
     assert table["target_uri"].to_pylist() == uris
     assert "\ufffd" not in str(table.to_pylist())
+    assert gzip.decompress((folder / "a.cdx.gz").read_bytes()).decode("ascii") == lines
     return {"ls": listed, "cdxj": "".join(it.split(" ", 2)[2] for it in lines.splitlines(keepends=True))}
 
 
-def inside(folder: Path, source: Path, uris: list[str]) -> str:
+def inside(folder: Path, source: Path, uris: list[str]) -> dict[str, str]:
     """Assert that verbs that look into payloads agree; return their JSON."""
     texts, search, wacz = folder / "t.jsonl", folder / "t.fts", folder / "a.wacz"
     done("text", source, "-o", texts)
     text = texts.read_text("utf-8")
     assert [it["uri"] for it in rows(text)] == uris
     done("extract", source, "-o", folder / "files")
-    assert [it["uri"] for it in rows((folder / "files" / "manifest.jsonl").read_text("ascii"))] == uris
+    manifest = (folder / "files" / "manifest.jsonl").read_text("ascii")
+    assert [it["uri"] for it in rows(manifest)] == uris
     done("index", "--text", source, "-o", search)
-    hits = rows(done("search", search, "tea", "--json", "--limit", 1000).out)
-    assert sorted(it["uri"] for it in hits) == sorted(it for it in uris if len(it) < 16_000)
+    found = done("search", search, "tea", "--json", "--limit", 1000).out
+    assert sorted(it["uri"] for it in rows(found)) == sorted(it for it in uris if len(it) < 16_000)
     done("wacz", "create", source, "-o", wacz)
     done("wacz", "merge", wacz, "-o", folder / "b.wacz")
     for name in ("a.wacz", "b.wacz"):
         with zipfile.ZipFile(folder / name) as archive:
             lines = archive.read("indexes/index.cdxj").decode("ascii").splitlines()
             assert sorted(checked(it.split(" ", 2)[2])["url"] for it in lines) == sorted(uris)
-            pages = rows(archive.read("pages/pages.jsonl").decode())
-            assert [it["url"] for it in pages[1:]] == uris
+            pages = archive.read("pages/pages.jsonl").decode().partition("\n")[2]
+            assert [it["url"] for it in rows(pages)] == uris
     for words in (("info", source, "--by", "host"), ("info", wacz), ("wacz", "validate", wacz)):
         rows(done(*words, "--json").out)
     rows(done("verify", source, "--all", "--profile", "--json", status=1).out)
-    return text
+    return {"text": text, "manifest": manifest, "search": found, "pages": pages}
 
 
 def copied(folder: Path, source: Path, raw: list[bytes], chosen: set[int]) -> None:
@@ -267,6 +278,50 @@ def tables_agree(path: Path, text: str, name: str) -> None:
     assert polars.read_ndjson(path)[name].to_list() == uris
     found = duckdb.sql(f"SELECT {name} FROM read_json('{path}', maximum_object_size=100000000)")
     assert [it for (it,) in found.fetchall()] == uris
+
+
+def columns_agree(source: Path, index: Path, uris: list[str]) -> None:
+    """Assert that programs for tables read Parquet and Arrow, and find the same URIs."""
+    pandas, polars, duckdb = map(pytest.importorskip, ("pandas", "polars", "duckdb"))
+    assert sorted(pandas.read_parquet(index)["url"]) == sorted(uris)
+    assert sorted(polars.read_parquet(index)["url"]) == sorted(uris)
+    assert sorted(it for (it,) in duckdb.sql(f"SELECT url FROM '{index}'").fetchall()) == sorted(uris)
+    table = seekwarc.batches(source, ["target_uri", "headers"]).to_reader().read_all()
+    assert polars.from_arrow(table)["target_uri"].to_list() == uris
+    assert table.to_pandas()["target_uri"].to_list() == uris
+    with duckdb.connect() as connection:
+        connection.register("batches", table)
+        found = connection.sql("SELECT target_uri FROM batches").fetchall()
+    assert [it for (it,) in found] == uris
+
+
+PYWB = """
+import json, sys
+from pywb.warcserver.index.cdxobject import CDXObject
+lines = map(CDXObject, sys.stdin.buffer.read().splitlines())
+print(json.dumps([(line["urlkey"], line["url"], int(line["offset"])) for line in lines]))
+"""
+
+
+@pytest.mark.needs("wayback")
+def test_pywb_reads_the_lines_of_an_index(tmp_path: Path) -> None:
+    source, index = tmp_path / "a.warc.gz", tmp_path / "a.cdxj"
+    raw = [*odd_uris(random.Random(2), rounds(60))]
+    source.write_bytes(odd_archive(raw))
+    offsets = [it["offset"] for it in rows(done("ls", source, "--json").out)]
+    done("index", source, "-o", index)
+    python = Path(shutil.which("wayback") or "").with_name("python")
+    ran = subprocess.run([python, "-c", PYWB], input=index.read_bytes(), capture_output=True, check=True)
+    found = {offset: (key, uri) for key, uri, offset in json.loads(ran.stdout)}
+    assert sorted(found) == offsets
+    with seekwarc.Index(index) as lines:
+        for offset, stored in zip(offsets, raw, strict=True):
+            uri = as_utf8(stored.decode("utf-8", "surrogateescape"))
+            # pywb escapes what follows the scheme, and so escapes in it a second time.
+            scheme, _, rest = uri.partition("//")
+            assert found[offset] == (surt(uri), uri if uri.isascii() else f"{scheme}//{quote(rest)}")
+            if uri.isascii() or "%" not in uri:
+                assert [it.open().offset for it in lines.lookup(found[offset][1])] == [offset]
 
 
 def rows(text: str) -> list[dict[str, Any]]:
