@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
+from operator import attrgetter
 from typing import Final
 
 from seekwarc.collection.entry import Entry, entry_of_line
+from seekwarc.collection.likeness import in_order
 from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import CdxjLine, timestamp_of
 from seekwarc.format.digest import Digest
@@ -32,8 +34,8 @@ class NearbyIndex:
         self._date = self._named_date or record.date
 
     def by_uri(self, uri: str) -> Sequence[Entry]:
-        """See `RecordIndex.by_uri`; captures of URIs with the same key follow those of the same URI."""
-        return sorted(self._entries(uri), key=lambda entry: entry.uri != uri)
+        """See `RecordIndex.by_uri`; those of other spellings follow, then those of URIs with the same key."""
+        return list(in_order(uri, self._entries(uri), attrgetter("uri")))
 
     def by_payload(self, digest: Digest) -> Sequence[Entry]:
         """See `RecordIndex.by_payload`; only captures of the record's URI, since lines are sorted by URI."""

@@ -151,6 +151,10 @@ class _WaczIndex:
         meant = Meant(uri)
         return [entry_of_line(it) for it in self._captures.lookup(uri) if meant.is_same(it.uri)]
 
+    def spelled(self, uri: str) -> Sequence[Entry]:
+        meant = Meant(uri)
+        return [entry_of_line(it) for it in self._captures.lookup(uri) if meant.is_spelled(it.uri)]
+
     def similar(self, uri: str) -> Sequence[Entry]:
         return [entry_of_line(it) for it in self._captures.lookup(uri) if it.is_capture]
 

@@ -52,7 +52,7 @@ class Meant:
             return Likeness.SAME
         if found is None:
             return None
-        if normalized(found) == self._normalized:
+        if self.is_spelled(found):
             return Likeness.SPELLING
         return Likeness.KEY if surt(found) == self._key else None
 
@@ -60,9 +60,13 @@ class Meant:
         """Return whether it is exactly the URI; bytes that are not UTF-8 may be written as in any output."""
         return found == self.uri or (found is not None and as_utf8(found) == self._written)
 
+    def is_spelled(self, found: str | None) -> bool:
+        """Return whether it is the URI in any spelling."""
+        return found is not None and normalized(found) == self._normalized
+
     def note(self, found: str | None) -> str | None:
         """Return the sentence that says that this is another URI; None if it is the same in any spelling."""
-        if self(found) in (Likeness.SAME, Likeness.SPELLING):
+        if self.is_spelled(found):
             return None
         return f"no capture of {self.uri}; this is {found}, which has the same key"
 

@@ -12,7 +12,7 @@ from seekwarc.collection.record_table import RecordTable
 from seekwarc.format.digest import Digest
 from seekwarc.read.reader import Reader
 
-__all__ = ["Entry", "MemoryIndex", "RecordIndex", "SimilarUris"]
+__all__ = ["Entry", "MemoryIndex", "RecordIndex", "SimilarUris", "SpelledUris"]
 
 
 class RecordIndex(Protocol):
@@ -50,6 +50,14 @@ class SimilarUris(Protocol):
 
     def similar(self, uri: str) -> Sequence[Entry]:
         """Return the captures whose URIs count as the same in an index (`format.surt`)."""
+
+
+@runtime_checkable
+class SpelledUris(Protocol):
+    """What an index may know besides."""
+
+    def spelled(self, uri: str) -> Sequence[Entry]:
+        """Return all records with a target URI in any spelling (`format.uri.normalized`)."""
 
 
 class MemoryIndex:
@@ -104,6 +112,10 @@ class MemoryIndex:
     def by_uri(self, uri: str) -> Sequence[Entry]:
         """See `RecordIndex.by_uri`."""
         return self._filled().by_uri(uri)
+
+    def spelled(self, uri: str) -> Sequence[Entry]:
+        """See `SpelledUris.spelled`."""
+        return self._filled().spelled(uri)
 
     def similar(self, uri: str) -> Sequence[Entry]:
         """See `SimilarUris.similar`."""

@@ -31,7 +31,7 @@ from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.format.seektable import parse_table_choice
 from seekwarc.format.surt import surt
-from seekwarc.format.uri import as_utf8
+from seekwarc.format.uri import as_utf8, normalized
 
 __all__ = ["SORTS", "SURT", "Page", "Query", "RecordTable"]
 
@@ -62,7 +62,7 @@ TEXTS: Final = tuple(
 )
 COLUMNS: Final = ", ".join(f'"{name}"' for name in FIELDS)
 SELECT: Final = f"SELECT {COLUMNS} FROM records"  # noqa: S608
-INSERT: Final = f"INSERT INTO records ({COLUMNS}, digest_key) VALUES ({', '.join('?' * (len(FIELDS) + 1))})"  # noqa: S608
+INSERT: Final = f"INSERT INTO records ({COLUMNS}, digest_key, spelling) VALUES (?{', ?' * (len(FIELDS) + 1)})"  # noqa: S608
 SHARED: Final = "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"
 PRIVATE: Final = f"PRAGMA journal_mode=MEMORY; PRAGMA cache_size=-{CACHE_SIZE};"
 AGE: Final = "rtrim(date, 'Z')"
@@ -169,7 +169,7 @@ class RecordTable:
             # The table can be made again, so it need not survive a crash.
             self._writer.script(
                 (SHARED if shared else PRIVATE)
-                + f"CREATE TABLE records (n INTEGER PRIMARY KEY, {COLUMNS}, digest_key);"
+                + f"CREATE TABLE records (n INTEGER PRIMARY KEY, {COLUMNS}, digest_key, spelling);"
                 + "CREATE TABLE concurrent (id, n);"
             )
             if shared:
@@ -221,7 +221,7 @@ class RecordTable:
         if self._is_shared:
             for column in ("uri", "date", "size"):
                 self._writer.script(f"CREATE INDEX IF NOT EXISTS by_{column} ON records ({column})")
-        looked_up = ["id", f"digest_key, {AGE}", "segment_origin_id", "refers_to"]
+        looked_up = ["id", "spelling", f"digest_key, {AGE}", "segment_origin_id", "refers_to"]
         for columns in looked_up if self._is_shared else [*looked_up, *OF_PRIVATE]:
             column = columns.partition(",")[0]
             self._writer.script(
@@ -324,6 +324,11 @@ class RecordTable:
     def by_uri(self, uri: str) -> Sequence[Entry]:
         """See `RecordIndex.by_uri`."""
         return self._entries("uri = ?", as_utf8(uri))
+
+    def spelled(self, uri: str) -> Sequence[Entry]:
+        """See `SpelledUris.spelled`."""
+        name = normalized(uri)
+        return self._entries("(uri = ? OR uri = ? OR spelling = ?)", as_utf8(uri), name.decode(), name)
 
     def with_range(self, uri: str) -> Sequence[Entry]:
         """Return records whose URIs may name a range of what a URI names; see `format.partial`."""
@@ -432,6 +437,8 @@ class RecordTable:
         row[CONCURRENT] = json.dumps(entry.concurrent_to) if entry.concurrent_to else None
         row[TABLE] = str(entry.table)
         row.append(_key_of(digest) if digest is not None else None)
+        name = normalized(entry.uri) if entry.uri is not None else None
+        row.append(name if name is not None and name != row[URI].encode() else None)
         return row
 
     def _entry(self, row: Sequence[Any]) -> Entry:

@@ -20,7 +20,7 @@ from typing import Final, Self, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from seekwarc.collection.entry import CAPTURE_TYPES, UNCHANGED, Entry, describe
-from seekwarc.collection.record_index import RecordIndex
+from seekwarc.collection.record_index import RecordIndex, SpelledUris
 from seekwarc.collection.segments import JoinedRecord, ResolvedRevisit, join_segments
 from seekwarc.compiling import override
 from seekwarc.errors import FormatError, NotFoundError, UnsupportedError
@@ -28,6 +28,7 @@ from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.format.http import HttpHead
 from seekwarc.format.profiles import is_identical_payload, is_server_not_modified
+from seekwarc.format.uri import normalized
 from seekwarc.read.digests import DigestVerdict, check_payload_digest
 from seekwarc.read.record import Record
 
@@ -129,7 +130,7 @@ class Capture(ABC):
     key: Hashable
     """Equal for the same capture; costs nothing."""
     uri: Hashable
-    """Its target URI, or a hash of it."""
+    """Its target URI, or a hash of it: equal in all spellings."""
     instant: int | None
     """Its date in nanoseconds."""
 
@@ -407,7 +408,8 @@ class IndexedCapture(Capture):
         self.entry = entry
         self._record = record
         self._logical: Record | None = None
-        self.key, self.uri = (entry.filename, entry.offset, entry.skip), entry.uri
+        self.key = entry.filename, entry.offset, entry.skip
+        self.uri = normalized(entry.uri) if entry.uri is not None else None
         self.instant = entry.date.nanoseconds if entry.date is not None else None
 
     @property
@@ -467,12 +469,14 @@ class IndexedCapture(Capture):
     @override
     def by_date(self) -> Iterable[Self]:
         date, uri = self.stored.refers_to_date, self.stored.refers_to_target_uri or self.entry.uri
-        if date is None or uri is None:
-            return ()
-        return self._captures(self._of_date(uri, date))
+        return self._captures(self._of_date(uri, date)) if uri is not None and date is not None else ()
 
     def _of_date(self, uri: str, date: WarcDate) -> Iterable[Entry]:
-        return (entry for entry in self._index.by_uri(uri) if entry.date == date)
+        return (entry for entry in self._of_uri(uri) if entry.date == date)
+
+    def _of_uri(self, uri: str) -> Iterable[Entry]:
+        index = self._index
+        return index.spelled(uri) if isinstance(index, SpelledUris) else index.by_uri(uri)
 
     @override
     def by_digest(self) -> Iterator[Iterable[Self]]:
@@ -484,9 +488,8 @@ class IndexedCapture(Capture):
     @override
     def by_uri(self) -> Iterable[Self]:
         uri = self.entry.uri
-        if uri is None:
-            return ()
-        return self._captures(entry for entry in self._index.by_uri(uri) if entry.status != UNCHANGED)
+        found = self._of_uri(uri) if uri is not None else ()
+        return self._captures(entry for entry in found if entry.status != UNCHANGED)
 
     @override
     def agrees(self, other: Self) -> bool | None:

@@ -29,6 +29,7 @@ from seekwarc.edit.copy_inputs import Place
 from seekwarc.errors import FormatError
 from seekwarc.format.dates import WarcDate, usual_seconds
 from seekwarc.format.digest import Digest, usual_sha1
+from seekwarc.format.uri import normalized
 from seekwarc.format.values import without_brackets
 from seekwarc.format.warc import RecordHeader
 from seekwarc.read.record import Record
@@ -88,7 +89,7 @@ class Catalogue:
         self.kinds = bytearray()
         self.ids = array("q")
         self.uris = array("q")
-        """Target URIs of captures, by which others refer to them."""
+        """Target URIs of captures, by which others refer to them: equal in all spellings."""
         self.dates = array("q")
         self.digests = array("q")
         """Payload digests of captures: equal in all spellings."""
@@ -119,12 +120,12 @@ class Catalogue:
         names = header.raw.lower()
         number_of_kind, uri, date, digest = 0, NO_HASH, NO_DATE, NO_HASH
         if kind in CAPTURE_TYPES:
-            uri, date = self._hash(header.get("WARC-Target-URI")), _instant(header.get("WARC-Date"))
+            uri, date = self._uri(header.get("WARC-Target-URI")), _instant(header.get("WARC-Date"))
             digest = self._digest(header, kind)
             number_of_kind = 1
             if kind == "revisit":
                 number_of_kind = _kind_of(record.profile)
-                named = self._hash(header.get("WARC-Refers-To-Target-URI"))
+                named = self._uri(header.get("WARC-Refers-To-Target-URI"))
                 self.revisits.append(number)
                 self._names[0].append(self._hash(header.get("WARC-Refers-To")))
                 self._names[1].append(named or uri)
@@ -274,6 +275,9 @@ class Catalogue:
                 name, raw = Digest.parse(other or "").key
                 return self._hash_of(name.encode("utf-8", "surrogatepass") + b":" + raw)
         return NO_HASH
+
+    def _uri(self, text: str | None) -> int:
+        return NO_HASH if text is None else self._hash_of(normalized(without_brackets(text)))
 
     def _hash(self, text: str | None) -> int:
         if text is None:

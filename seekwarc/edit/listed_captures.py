@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Final, Self, cast
 
 from seekwarc.collection.entry import Entry, describe
@@ -14,6 +15,7 @@ from seekwarc.compiling import override
 from seekwarc.errors import FormatError
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
+from seekwarc.format.uri import normalized
 from seekwarc.read.record import Record
 
 __all__ = ["MAX_FOLLOWED", "TYPES", "ListedCapture", "dated", "may_lead_to"]
@@ -57,14 +59,16 @@ class ListedCapture(IndexedCapture):
 
     @override
     def _of_date(self, uri: str, date: WarcDate) -> Iterable[Entry]:
-        return cast("_OriginalsFirst", self._index).table.some(MAX_LISTED, uri=uri, date=_spelt(date))
+        table, name = cast("_OriginalsFirst", self._index).table, normalized(uri)
+        found = [table.some(MAX_LISTED, uri=it, date=_spelt(date)) for it in (uri, name.decode())]
+        return chain(*found, table.some(MAX_LISTED, spelling=name, date=_spelt(date)))
 
 
 class _OriginalsFirst:
     """A table in which the million revisits of a logo are not looked up with it."""
 
     def __init__(self, table: RecordTable) -> None:
-        self.table = table
+        self.table, self.spelled = table, table.spelled
         self.by_id, self.by_uri, self.segments_of = table.by_id, table.by_uri, table.segments_of
         self.concurrent_to, self.referring_to = table.concurrent_to, table.referring_to
 

@@ -31,9 +31,10 @@ _TEXT = re.compile(_URI, re.DOTALL)
 _BYTES = re.compile(_URI.encode(), re.DOTALL)
 _NOT_UTF8 = re.compile("[\ud800-\udfff]")
 # Most URIs are what `normalized` returns: a host in lower case without a port, no escape that is not needed.
+_AS_THEY_ARE = r"[!$&-;=?-Z\[\]_a-z~]*+"
 _NORMALIZED = re.compile(
-    r"[a-z][a-z0-9+.-]*+://(?:[a-z0-9_-]++\.)*+[a-z0-9_-]++/"
-    r"(?:[!$&-;=?-Z\[\]_a-z~]++|%(?:[0189A-F][0-9A-F]|2[0-9A-CF]|3[A-F]|40|5[B-E]|60|7[B-DF]))*+"
+    rf"[a-z][a-z0-9+.-]*+://[a-z0-9_.-]++(?<!\.)/{_AS_THEY_ARE}"
+    rf"(?:%(?:[0189A-F][0-9A-F]|2[0-9A-CF]|3[A-F]|40|5[B-E]|60|7[B-DF]){_AS_THEY_ARE})*+"
 )
 _LINE_BREAK_OR_NUL = re.compile(r"[\r\n\0]")
 _ESCAPED = re.compile("(?:%[89A-F][0-9A-F])+")

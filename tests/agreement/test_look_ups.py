@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import random
 import subprocess
 import sys
@@ -60,14 +61,22 @@ def record(uri: str, date: str, body: bytes) -> bytes:
 
 @pytest.fixture(scope="module")
 def crawl(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    folder = tmp_path_factory.mktemp("agreement")
-    files = {name: folder / f"crawl.{name}" for name in ("warc.gz", "cdxj", "parquet", "wacz")}
+    files = named(tmp_path_factory.mktemp("agreement"))
     only = [uri.format(h=host) for host in HOSTS for uri in LEFT_OUT.values()]
     with files["warc.gz"].open("wb") as out:
         for day, uri in enumerate([*uris(), *only]):
             for year in (2024, 2025):
                 date = f"{year}-{1 + day % 12:02}-{1 + day // 12:02}T00:00:00Z"
                 out.write(gzip.compress(record(uri, date, f"{year} {day}".encode()), mtime=0))
+    make_indexes(files)
+    return files
+
+
+def named(folder: Path) -> dict[str, Path]:
+    return {name: folder / f"crawl.{name}" for name in ("warc.gz", "cdxj", "parquet", "wacz")}
+
+
+def make_indexes(files: dict[str, Path]) -> None:
     archive = files["warc.gz"]
     for words in (
         ("index", "-p", archive, "-o", files["cdxj"]),
@@ -75,7 +84,6 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         ("wacz", "create", archive, "-o", files["wacz"]),
     ):
         subprocess.run([sys.executable, "-m", "seekwarc", *words], check=True, capture_output=True)
-    return files
 
 
 Way = Callable[[str], bytes]
@@ -141,6 +149,49 @@ def test_the_command_gives_the_same_and_says_when_it_is_another(
         assert answer.stdout.startswith(b"2025")
         assert (Meant(asked).note(found) or "").encode() in answer.stderr
         assert b"no capture" not in run_cli("cat", *way, "--uri", asked.replace("A", "a")).stderr
+
+
+IDENTICAL = (
+    "WARC-Profile: http://netpreserve.org/warc/1.1/revisit/identical-payload-digest",
+    f"WARC-Payload-Digest: sha1:{hashlib.sha1(b'original').hexdigest()}",
+)
+REVISITS = {
+    "named": [*IDENTICAL, "WARC-Refers-To-Date: 2025-01-01T00:00:00Z", "WARC-Refers-To-Target-URI: %s"],
+    "dated": [*IDENTICAL, "WARC-Refers-To-Date: 2025-01-01T00:00:00Z"],
+    "validated": ["WARC-Profile: http://netpreserve.org/warc/1.1/revisit/server-not-modified"],
+}
+
+
+def test_a_revisit_finds_its_original_under_another_spelling(tmp_path: Path) -> None:
+    head = b'HTTP/1.1 %s\r\nETag: "1"\r\nContent-Type: text/plain\r\n\r\n'
+    files = named(tmp_path)
+    with files["warc.gz"].open("wb") as out:
+        for host, fields in REVISITS.items():
+            made = [
+                ("response", f"http://{host}.org/~", "2025-01-01", head % b"200 OK" + b"original", []),
+                ("response", f"http://{host}.org/~", "2025-01-02", b"HTTP/1.1 200 OK\r\n\r\nanother", []),
+                ("revisit", f"http://{host}.ORG:80/%7E", "2026-01-01", head % b"304 Not Modified", fields),
+            ]
+            for kind, uri, day, block, more in made:
+                lines = [
+                    "WARC/1.1",
+                    f"WARC-Type: {kind}",
+                    f"WARC-Record-ID: <urn:uuid:{uuid4()}>",
+                    f"WARC-Date: {day}T00:00:00Z",
+                    f"WARC-Target-URI: {uri}",
+                    "Content-Type: application/http",
+                    f"Content-Length: {len(block)}",
+                    *[it.replace("%s", f"http://{host}.org:/%7e#a") for it in more],
+                ]
+                stored = "\r\n".join([*lines, "", ""]).encode() + block + b"\r\n\r\n"
+                out.write(gzip.compress(stored, 1))
+    make_indexes(files)
+    kept = tools.filter(files["warc.gz"], tmp_path / "kept.warc.zst", type="revisit")
+    assert (kept.records, kept.dangling) == (6, 0)
+    assert tools.dedupe(files["warc.gz"], tmp_path / "full.warc.zst", undo=True).restored == 2
+    for name, way in ways(files):
+        for host in REVISITS:
+            assert way(f"http://{host}.ORG:80/%7E") == b"original", (name, host)
 
 
 PIECES = [

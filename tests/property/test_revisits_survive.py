@@ -77,7 +77,7 @@ def made(rng: random.Random) -> Made:
             ("WARC-Type", kind),
             ("WARC-Record-ID", f"<{name}>"),
             ("WARC-Date", dated(rng, day)),
-            ("WARC-Target-URI", uri),
+            ("WARC-Target-URI", respelt(rng, uri)),
             ("Content-Type", "application/http; msgtype=response" if http else "text/plain"),
             (KEY, str(number)),
             *fields,
@@ -92,6 +92,13 @@ def made(rng: random.Random) -> Made:
     rng.shuffle(it.records[0])
     it.records = [records for records in it.records if records]
     return it
+
+
+def respelt(rng: random.Random, uri: str) -> str:
+    """Return a URI in one spelling or another."""
+    host, path = uri[7:].split("/")
+    path = f"%{ord(path):02x}" if rng.random() < 0.2 else path
+    return f"http://{host}{rng.choice(['', '', ':80'])}/{path}{rng.choice(['', '', '', '#f'])}"
 
 
 def record(fields: Iterable[tuple[str, str]], block: bytes) -> tuple[bytes, bytes]:
@@ -135,7 +142,7 @@ def revisit(
     if rng.random() < 0.4:
         fields.append(("WARC-Refers-To-Date", dated(rng, day)))
         if rng.random() < 0.8:
-            fields.append(("WARC-Refers-To-Target-URI", uri))
+            fields.append(("WARC-Refers-To-Target-URI", respelt(rng, uri)))
     if rng.random() < 0.3:
         # Often of a file that has none of what it refers to.
         fields.append(("WARC-Refers-To-Container", f"file://{rng.randrange(3)}.warc.gz"))
