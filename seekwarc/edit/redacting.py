@@ -227,12 +227,8 @@ def redact(
         run.stubs = (reason, stub_uris) if stubs else None
         run.dictionaries = "kept" if keep_dictionary else "trained" if retrain else "none"
         run.write(finals, "overwrite" if in_place else existing, indexes, threads, in_place=in_place)
-    done.stubs, done.written, done.target_size, done.mentions = (
-        run.stubbed,
-        run.written,
-        run.size,
-        run.mentions,
-    )
+    done.stubs, done.written, done.mentions = run.stubbed, run.written, run.mentions
+    done.target_size = run.size
     done.bytes_copied, done.bytes_recompressed = run.tally.bytes_copied, run.tally.bytes_recompressed
     done.recompressed = tuple(it for it in run.tally.recompressed if it.reason != STUB)
     return done
