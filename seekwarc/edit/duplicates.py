@@ -39,6 +39,7 @@ from seekwarc.errors import FormatError, NotFoundError
 from seekwarc.format.digest import Digest, WrittenAlgorithm, labelled
 from seekwarc.format.profiles import is_identical_payload, is_server_not_modified
 from seekwarc.format.seektable import TableChoice, TableTrust
+from seekwarc.format.uri import normalized
 from seekwarc.format.warc import RECORD_END, RecordHeader
 from seekwarc.options import integer
 from seekwarc.read.chunked_payload import ChunkedExtent
@@ -310,9 +311,11 @@ class Duplicates(Changes):
         """
         if self._shares_id(entry):
             return SHARED_ID
-        names = {"refers_to": entry.id, "uri": entry.uri, "mime": entry.uri}
+        name = normalized(entry.uri or "")
+        text = name.decode()
+        named = ("refers_to", entry.id), ("uri", entry.uri), ("uri", text), ("spelling", name), ("mime", text)
         some = self._table.some
-        is_needed = any(some(1, oldest=False, status=NEEDS_HEAD, **{it: names[it]}) for it in names)
+        is_needed = any(some(1, oldest=False, status=NEEDS_HEAD, **{field: it}) for field, it in named)
         if not is_needed and (digest := entry.payload_digest) is not None:
             alike = self._table.oldest(MAX_FOLLOWED + 1, digest, status=NEEDS_HEAD)
             is_needed = may_lead_to(place_of(entry), alike, self._table, self._record)
@@ -337,7 +340,8 @@ def _described(min_size: int, record: Record) -> Entry:
     if entry.type == "revisit":
         if record.content_length and not is_server_not_modified(record.profile):
             return entry
-        return replace(entry, status=NEEDS_HEAD, mime=record.refers_to_target_uri)
+        name = normalized(record.refers_to_target_uri or "").decode()
+        return replace(entry, status=NEEDS_HEAD, mime=name)
     digest = entry.payload_digest
     status: int | None = ELIGIBLE
     if (

@@ -59,14 +59,15 @@ def test_records_that_share_an_id_stay(tmp_path) -> None:
     assert (done.revisits, done.left) == (0, {"another record has the same ID": 3})
 
 
-def test_captures_that_were_validated_stay(tmp_path) -> None:
+@pytest.mark.parametrize("spelled", [URI, "HTTP://EXAMPLE.ORG:80/", "http://example.org"])
+def test_captures_that_were_validated_stay(tmp_path, spelled) -> None:
     """A server-not-modified revisit is resolved by the HTTP head of what it refers to."""
     with archive(tmp_path / "a.warc.zst") as out:
         head = {"ETag": '"1"'}
         for day, uri in enumerate(("http://example.org/other", URI), 1):
             out.write_response(uri, PAGE, status=200, http_headers=head, date=date(day))
         unchanged = b'HTTP/1.1 304 Not Modified\r\nETag: "1"\r\n\r\n'
-        out.write_revisit(URI, unchanged, profile=SERVER_NOT_MODIFIED, date=date(3))
+        out.write_revisit(spelled, unchanged, profile=SERVER_NOT_MODIFIED, date=date(3))
     done = tools.dedupe(tmp_path / "a.warc.zst", tmp_path / "new.warc.zst")
     assert done.left == {"a revisit without an HTTP head, or server-not-modified, refers to it or its URI": 1}
     assert payloads(tmp_path / "new.warc.zst") == payloads(tmp_path / "a.warc.zst")
