@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Final
 
 from seekwarc.collection.entry import Entry, entry_of_line
-from seekwarc.collection.likeness import in_order
+from seekwarc.collection.likeness import Meant, in_order
 from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import CdxjLine, timestamp_of
 from seekwarc.format.digest import Digest
@@ -34,8 +34,9 @@ class NearbyIndex:
         self._date = self._named_date or record.date
 
     def by_uri(self, uri: str) -> Sequence[Entry]:
-        """See `RecordIndex.by_uri`; those of other spellings follow, then those of URIs with the same key."""
-        return list(in_order(uri, self._entries(uri), attrgetter("uri")))
+        """See `RecordIndex.by_uri`; other spellings follow, and what only has the same key is left out."""
+        meant = Meant(uri)
+        return [it for it in in_order(uri, self._entries(uri), attrgetter("uri")) if meant.is_spelled(it.uri)]
 
     def by_payload(self, digest: Digest) -> Sequence[Entry]:
         """See `RecordIndex.by_payload`; only captures of the record's URI, since lines are sorted by URI."""
