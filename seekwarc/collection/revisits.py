@@ -291,8 +291,7 @@ def originals(revisit: One, failed: set[Hashable] | None = None) -> tuple[One, .
     Raises:
         FormatError: No candidate has the payload, and some are damaged.
     """
-    search = _Search(set() if failed is None else failed)
-    found = _followed(revisit, (), search)
+    found = _followed(revisit, (), search := _Search(set() if failed is None else failed))
     if search.steps >= MAX_REVISITS:
         search.failed.clear()
     return found
@@ -315,8 +314,10 @@ def _followed(revisit: One, before: tuple[One, ...], search: _Search) -> tuple[O
     for one, evidence in candidates(revisit, asked):
         try:
             found = _reached(one, evidence, path, search)
-            if found and _has_evidence(revisit, one, found[-1], evidence):
-                return found
+            if found:
+                if _has_evidence(revisit, one, found[-1], evidence):
+                    return found
+                search.failed.clear()  # Perhaps since another on this way had led there already.
         except (NotFoundError, UnsupportedError):
             continue
         except FormatError as error:
@@ -391,8 +392,7 @@ def holders_of(filename: str) -> frozenset[str]:
 
 
 def _container_name(path: str) -> str:
-    # Converted files have another last suffix.
-    return os.path.basename(path).removesuffix(".gz").removesuffix(".zst")
+    return os.path.basename(path).removesuffix(".gz").removesuffix(".zst")  # Converted, it has the other.
 
 
 class IndexedCapture(Capture):

@@ -15,6 +15,7 @@ from seekwarc.cdx.index import Index
 from seekwarc.errors import FormatError, SourceError
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.uri import as_utf8, host_of, normalized
+from seekwarc.format.values import without_brackets
 from seekwarc.read.record import Record
 from seekwarc.read.selection import Conditions, Selection
 
@@ -104,7 +105,7 @@ def _entries(target: ListTarget) -> set[str]:
     if not isinstance(target, str | os.PathLike):
         return {it for line in target if (it := line.strip(BLANKS))}
     try:
-        with open(target, encoding="utf-8", errors="surrogateescape") as file:
+        with open(target, encoding="utf-8-sig", errors="surrogateescape") as file:
             return {it for line in file if (it := line.strip(BLANKS))}
     except OSError as error:
         raise SourceError(f"cannot be read: {error.strerror}", source=os.fspath(target)) from error
@@ -115,7 +116,7 @@ def _by_uri(target: ListTarget) -> Callable[[Record], bool]:
 
 
 def _normalized(target: ListTarget) -> frozenset[bytes]:
-    return frozenset(map(normalized, _entries(target)))
+    return frozenset(normalized(without_brackets(entry)) for entry in _entries(target))
 
 
 def _has_uri(uris: frozenset[bytes], record: Record) -> bool:

@@ -81,11 +81,13 @@ class _OriginalsFirst:
 def may_lead_to(
     place: tuple[str, int, int], revisits: Sequence[Entry], table: RecordTable, open_entry: Open
 ) -> bool:
-    """Return whether one of some revisits leads to the record at a place; True if they are too many."""
+    """Return whether one of some revisits may lead to the record at a place; True if they are too many."""
     if len(revisits) > MAX_FOLLOWED:
         return True
     try:
         paths = [originals(ListedCapture.of(open_entry(it), table, open_entry)) for it in revisits]
     except FormatError:
         return True
-    return any(path and path[-1].key == place for path in paths)
+    # The table has digests that no header states, and by which no reader finds a record.
+    ends = [path[-1] for path in paths if path]
+    return any(it.key == place or it.stored.header.get("WARC-Payload-Digest") is None for it in ends)

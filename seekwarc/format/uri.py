@@ -32,6 +32,7 @@ _BYTES = re.compile(_URI.encode(), re.DOTALL)
 _NOT_UTF8 = re.compile("[\ud800-\udfff]")
 # Most URIs are what `normalized` returns: a host in lower case without a port, no escape that is not needed.
 _AS_THEY_ARE = r"[!$&-;=?-Z\[\]_a-z~]*+"
+_DEVIATIONS = re.compile("[\u00df\u03c2\u200c\u200d]")
 _NORMALIZED = re.compile(
     rf"[a-z][a-z0-9+.-]*+://[a-z0-9_.-]++(?<!\.)/{_AS_THEY_ARE}"
     rf"(?:%(?:[0189A-F][0-9A-F]|2[0-9A-CF]|3[A-F]|40|5[B-E]|60|7[B-DF]){_AS_THEY_ARE})*+"
@@ -47,12 +48,23 @@ def split_uri(uri: AnyStr) -> tuple[AnyStr | None, AnyStr | None, AnyStr, AnyStr
     return parts
 
 
-def idna(host: str) -> bytes | None:
-    """Return the ASCII form of a host's name, or None if it is too long or IDNA cannot encode it."""
+def idna(host: str, *, of_2008: bool = False) -> bytes | None:
+    """Return the ASCII form of a host's name, or None if it is too long or IDNA cannot encode it.
+
+    In keys of indexes, the characters that IDNA of 2003 replaces by others are replaced. By that of 2008 they
+    stay (RFC 5894, 7.2), since that name may belong to somebody else.
+    """
     try:
-        return host.encode("idna") if len(host) <= MAX_HOST else None
+        if len(host) > MAX_HOST:
+            return None
+        is_other = of_2008 and _DEVIATIONS.search(host)
+        return b".".join(map(_label, host.split("."))) if is_other else host.encode("idna")
     except UnicodeError:
         return None
+
+
+def _label(label: str) -> bytes:
+    return b"xn--" + label.lower().encode("punycode") if _DEVIATIONS.search(label) else label.encode("idna")
 
 
 def host_of(uri: str) -> str:
@@ -71,7 +83,7 @@ def _host(authority: str) -> str:
         host = host.partition(":")[0] if not host.startswith("[") else host.rpartition(":")[0]
     if "%" in host or not host.isascii():
         host = unquote(host, errors="surrogateescape").lower()
-        name = idna(host) or as_utf8(host).encode()
+        name = idna(host, of_2008=True) or as_utf8(host).encode()
         host = _DELIMITERS.sub(_escaped, as_utf8(name.decode("ascii", "surrogateescape")))
     return host.rstrip(".")
 

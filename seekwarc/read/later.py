@@ -23,14 +23,16 @@ SEARCH_STEP: Final = 1 << 20
 MAX_HEADER: Final = 64 << 10
 """A longer one is not looked for."""
 BLANK_LINE: Final = re.compile(rb"\r?\n\r?\n")
+HTTP_LENGTH: Final = re.compile(rb"(?s:HTTP/.*?)\n(?i:content-length)[ \t]*:[ \t]*([0-9]{1,18})[ \t]*\r?\n")
 
 
 class LaterRecords:
     """The records after one whose Content-Length reaches beyond the end of a file that is not compressed.
 
-    As a rule the file is cut off inside that record, and an archive may lie in it: as all of the block, or of
-    the body after an HTTP head. What begins elsewhere in the block, or where some record ends just where the
-    file does, are records of this file, and the length is wrong.
+    As a rule the file is cut off inside that record, and what looks like a record in its block is part of an
+    archive in the archive. But where a record that begins in the block ends just where the file does, the
+    file is whole and the length is wrong. So it is where the HTTP head in the block states a body that
+    ends before the next record.
 
     The file is read once, however many such lengths it has.
     """
@@ -57,7 +59,7 @@ class LaterRecords:
         found = next(self._beginnings(begin), None)
         if found is None or not self._file.may_mend(found[0] - begin):
             return None
-        return found[0] if begin < self._last or not self._is_in_archive(begin, found[0]) else None
+        return found[0] if begin < self._last or self._ends_before(begin, found[0]) else None
 
     def _is_cut(self) -> bool:
         # A record that is whole ends with a blank line: most files that are cut off do not.
@@ -77,12 +79,16 @@ class LaterRecords:
                 last = position
         return last
 
-    def _is_in_archive(self, begin: int, position: int) -> bool:
-        """Return whether a record begins the block at `begin`, or the body in it."""
+    def _ends_before(self, begin: int, position: int) -> bool:
+        """Return whether an HTTP head that begins the block at `begin` says that it ends before a record."""
         head = self._window.take(begin, min(position - begin, MAX_HEADER))
         end = BLANK_LINE.search(head)
-        is_body = end is not None and end.start() > 0 and begin + end.end() == position
-        return position == begin or is_body
+        stated = HTTP_LENGTH.match(head, 0, end.end()) if end is not None else None
+        if end is None or stated is None:
+            return False
+        body_end = begin + end.end() + int(stated[1])
+        is_near = body_end <= position <= body_end + MAX_BLANK_BYTES
+        return is_near and not self._window.take(body_end, position - body_end).strip(b"\r\n")
 
     def _beginnings(self, begin: int) -> Iterator[tuple[int, int, int]]:
         """Yield offset, offset of the block and its length of what looks like a record after a blank line."""

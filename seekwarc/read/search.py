@@ -31,7 +31,6 @@ from seekwarc.frames.scan import Frame, Window, frame_at, frames_from
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.body import record_size
 from seekwarc.read.file_tables import FileTable
-from seekwarc.read.later import LaterRecords
 from seekwarc.storage.source import RangeSource
 
 __all__ = ["RecordSearch"]
@@ -89,7 +88,6 @@ class RecordSearch:
         self._compression: Compression = compression
         self._size = file.source.size or 0
         self._hints = MIN_HINTS + self._size // BYTES_PER_HINT
-        self._later = LaterRecords(file)
         self._bare: set[int] = set()
         """Where no record begins, of the places that were followed first."""
         self._believed: dict[int, bool] = {}
@@ -165,9 +163,6 @@ class RecordSearch:
     def _next_after(
         self, begin: int, damage: int | None, header: RecordHeader | None, *, between: bool
     ) -> int:
-        if self._compression == "none" and header is not None and begin + header.record_size > self._size:
-            found = self._later.first_after(begin + len(header.raw))
-            return found if found is not None else self._size
         if self._compression != "zst":
             return self._by_bytes(begin + 1)
         position = begin if between or damage is None else max(damage, begin)

@@ -192,31 +192,6 @@ def test_all_ways_find_the_same_records(form: str, first: int, tmp_path: Path) -
             raise AssertionError(f"{form} {seed}: {error}") from error
 
 
-@pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
-def test_a_length_beyond_the_end_of_a_file_that_is_cut_off_hides_no_records(tmp_path: Path) -> None:
-    rng = random.Random(1)
-    some = [record(number, rng) for number in range(5)]
-    some[1] = re.sub(rb"(?<=Content-Length: )", b"9", some[1], count=1)
-    path = tmp_path / "a.warc"
-    path.write_bytes(b"".join(some)[:-9])
-    agree(path)
-    assert len(by_iterating(path)) == 5
-    assert tools.verify(path).records == 3
-
-
-@pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
-@pytest.mark.parametrize("head", [b"", b"HTTP/1.1 200 OK\r\nContent-Type: application/warc\r\n\r\n"])
-def test_an_archive_in_the_record_that_a_file_ends_in_stays_part_of_it(head: bytes, tmp_path: Path) -> None:
-    rng = random.Random(1)
-    inner = head + b"".join(record(number, rng) for number in range(5))
-    outer = re.sub(rb"(?<=Content-Length: )\d+", b"%d" % len(inner), record(7, rng), count=1)
-    path = tmp_path / "a.warc"
-    path.write_bytes(record(6, rng) + outer[: outer.index(b"\r\n\r\n") + 4] + inner[:-9])
-    agree(path)
-    assert len(by_iterating(path)) == 2
-    assert tools.verify(path).records == 1
-
-
 OTHERS = sorted(path for folder in (SAMPLES, ODD_SAMPLES) for path in folder.glob("*arc*"))
 
 

@@ -58,3 +58,13 @@ def test_a_choice_without_conditions_is_empty() -> None:
     assert Choice.of(invert=True)
     assert Choice.of(not_ids=[])
     assert Choice.of(type="response")
+
+
+@pytest.mark.parametrize("before", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("entry", [b"http://example.org/~a", b"<http://example.org:80/%7Ea>\r"])
+def test_a_list_of_uris_may_have_a_mark_and_angle_brackets(tmp_path, before: bytes, entry: bytes) -> None:
+    path = tmp_path / "uris.txt"
+    path.write_bytes(before + entry + b"\nhttp://example.org/b\n")
+    fields = b"WARC-Type: resource\r\nWARC-Target-URI: http://example.org/%7Ea\r\nContent-Length: 0\r\n"
+    with seekwarc.open(b"WARC/1.1\r\n" + fields + b"\r\n\r\n\r\n") as archive:
+        assert Choice.of(uris=path).matches(next(iter(archive)))

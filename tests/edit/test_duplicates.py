@@ -89,6 +89,28 @@ def test_a_capture_stays_that_one_without_a_head_leads_to_by_its_digest(tmp_path
         assert [crawl.open_record(it).payload.read() for it in unchanged] == [PAGE]
 
 
+def test_a_capture_stays_whose_head_a_revisit_has_by_a_digest_that_an_older_one_does_not_state(
+    tmp_path,
+) -> None:
+    digest = str(seekwarc.Digest.of("sha1", hashlib.sha1(PAGE).digest()))
+    blocks = [
+        b"HTTP/1.1 404 Not Found\r\nX-Day: 1\r\n\r\n" + PAGE,
+        b"HTTP/1.1 200 OK\r\nX-Day: 2\r\n\r\n" + PAGE,
+    ]
+    profile = "WARC-Profile: http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+    stated = f"WARC-Payload-Digest: {digest}"
+    path = stored(
+        tmp_path / "a.warc.zst",
+        put("urn:x:1", "response", f"{URI}1", date(1), blocks[0]),
+        put("urn:x:2", "response", f"{URI}2", date(2), blocks[1], stated),
+        put("urn:x:3", "revisit", f"{URI}3", date(1), b"", stated, profile),
+    )
+    tools.dedupe(path, tmp_path / "new.warc.zst", min_size=1)
+    for name in ("a.warc.zst", "new.warc.zst"):
+        with seekwarc.Collection([tmp_path / name]) as crawl:
+            assert crawl.open_record(uri=f"{URI}3").http["X-Day"] == "2"
+
+
 def test_a_header_that_breaks_the_rules_stays(tmp_path) -> None:
     made = Foreign()
     for number in range(2):

@@ -91,6 +91,26 @@ def test_a_record_that_states_another_digest_does_not_become_the_original(tmp_pa
         assert archive.open_record(uri=URIS[2]).payload.read() == PAGE
 
 
+def test_a_revisit_through_one_that_another_could_not_use_is_removed_too(tmp_path, target) -> None:
+    """What was not modified has another ETag, so that the way to the payload is none for it alone."""
+    digests = [seekwarc.Digest.of(it, hashlib.new(it, PAGE).digest()) for it in ("sha1", "sha256")]
+    with seekwarc.open(tmp_path / "a.warc.zst", "w") as out:
+        out.write_resource("http://example.org/other", b"other", "text/plain")
+        tag = {"http_headers": {"ETag": '"0"'}, "record_id": "urn:x:page", "date": "2026-01-01"}
+        out.write_response(URIS[0], PAGE, status=200, **tag)
+        out.write_revisit(URIS[1], b"", payload_digest=digests[0], record_id="urn:x:1", date="2026-01-02")
+        named = {"refers_to": "urn:x:1", "date": "2026-01-03"}
+        out.write_revisit(URIS[2], b"", payload_digest=digests[0], **named)
+        unchanged = b'HTTP/1.1 304 Not Modified\r\nETag: "1"\r\n\r\n'
+        out.write_revisit(URIS[2], unchanged, profile=SERVER_NOT_MODIFIED, date="2026-01-04")
+        out.write_revisit(URIS[3], b"", payload_digest=digests[1], **named)
+    with seekwarc.Collection([tmp_path / "a.warc.zst"]) as crawl:
+        assert crawl.open_record(uri=URIS[3]).payload.read() == PAGE
+    tools.redact(tmp_path / "a.warc.zst", target, ids=["urn:x:page"], with_revisits=True, stubs=False)
+    with seekwarc.open(target) as archive:
+        assert [it.target_uri for it in archive] == ["http://example.org/other", URIS[2]]
+
+
 def test_another_identical_capture_becomes_the_original(tmp_path) -> None:
     one = write(tmp_path / "one.warc.zst", (0, "response"), (1, "revisit"))
     two = write(tmp_path / "two.warc.zst", (2, "response"), (3, "revisit"))

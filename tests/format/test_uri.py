@@ -39,6 +39,9 @@ def test_any_text_has_a_path(uri: str) -> None:
 def test_a_host_in_another_script_has_an_ascii_form() -> None:
     assert idna("bücher.example") == b"xn--bcher-kva.example"
     assert idna("ü" * 100) is None
+    assert idna("faß.example") == b"fass.example"
+    assert idna("faß.bücher.example", of_2008=True) == b"xn--fa-hia.xn--bcher-kva.example"
+    assert normalized("http://faß.example/") == b"http://xn--fa-hia.example/"
 
 
 def test_bytes_that_are_not_utf8_are_escaped() -> None:

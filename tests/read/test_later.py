@@ -28,10 +28,13 @@ def ids(data: bytes, path: Path) -> list[str | None]:
 
 TEXT = b"line\r\n" * 20
 INNER = record(7, TEXT) + record(8, TEXT)
-HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/warc\r\n\r\n"
 
 
-@pytest.mark.parametrize("block", [TEXT, b"", HEAD, HEAD + TEXT])
+def http(body: bytes, *fields: bytes) -> bytes:
+    return b"\r\n".join([b"HTTP/1.1 200 OK", b"Content-Type: text/plain", *fields, b"", b""]) + body
+
+
+@pytest.mark.parametrize("block", [http(TEXT, b"Content-Length: 120"), http(b"", b"content-length:0 ")])
 @pytest.mark.parametrize("cut", [0, 2, 50])
 def test_records_after_a_false_length_are_found(block: bytes, cut: int, tmp_path: Path) -> None:
     data = record(0, TEXT) + record(1, block, more=10**6) + record(2, TEXT) + record(3, TEXT)
@@ -39,10 +42,20 @@ def test_records_after_a_false_length_are_found(block: bytes, cut: int, tmp_path
     assert found == [f"urn:x:{number}" for number in range(4)]
 
 
-@pytest.mark.parametrize("head", [b"", HEAD])
-@pytest.mark.parametrize("cut", [5, 50, 300])
-def test_an_archive_in_the_last_record_is_part_of_it(head: bytes, cut: int, tmp_path: Path) -> None:
-    data = record(0, TEXT) + record(1, head + INNER)
+@pytest.mark.parametrize(
+    "block",
+    [
+        INNER,
+        http(INNER),
+        http(INNER, b"Content-Length: %d" % len(INNER)),
+        http(b"\xef\xbb\xbf" + INNER),
+        http(b"%x\r\n%s\r\n0\r\n\r\n" % (len(INNER), INNER), b"Transfer-Encoding: chunked"),
+        b"<pre>\r\n\r\n" + INNER,
+    ],
+)
+@pytest.mark.parametrize("cut", [30, 50, 300])
+def test_an_archive_in_the_last_record_is_part_of_it(block: bytes, cut: int, tmp_path: Path) -> None:
+    data = record(0, TEXT) + record(1, block)
     assert ids(data[:-cut], tmp_path / "a.warc") == ["urn:x:0", "urn:x:1"]
 
 
