@@ -52,7 +52,7 @@ def idna(host: str, *, of_2008: bool = False) -> bytes | None:
     """Return the ASCII form of a host's name, or None if it is too long or IDNA cannot encode it.
 
     In keys of indexes, the characters that IDNA of 2003 replaces by others are replaced. By that of 2008 they
-    stay (RFC 5894, 7.2), since that name may belong to somebody else.
+    stay (RFC 5894, 7.2), since that name may belong to others.
     """
     try:
         if len(host) > MAX_HOST:

@@ -74,7 +74,8 @@ RECORD_BEGINNING: Final = re.compile(
 )
 """A version line and the name of a field: what is taken for a record where none is expected."""
 
-_BLANK = re.compile(rb"[\r\n]*+(?:[ \t\0]|\xef\xbb\xbf){0,16}(?=[Ww][Aa][Rr][Cc]/)")
+LEAD: Final = rb"(?:[ \t\0]|\xef\xbb\xbf){0,16}"
+_BLANK = re.compile(rb"[\r\n]*+%s(?=[Ww][Aa][Rr][Cc]/)" % LEAD)
 _VERSION = re.compile(rb"(?i:warc)/(\d{1,4}\.\d{1,4})[ \t]*(\r{0,2})\n")
 _TOO_MANY_RETURNS = b"\r\r"
 _LAST_RETURNS = b"\n\r\r\n"
@@ -210,6 +211,7 @@ class Grammar:
     Attributes:
         beginning: What is taken for a record where none is expected.
         after_gap: The same, after the line breaks that come before a record.
+        last_gap: These line breaks at the end of bytes, and blanks that may follow them.
         gaps: These line breaks, the usual ones first.
         end: What follows every block, if anything has to.
         gap: Bytes that may follow a record in its gzip member.
@@ -220,7 +222,9 @@ class Grammar:
         self, beginning: bytes, gaps: tuple[bytes, ...], end: bytes, *, is_arc: bool = False
     ) -> None:
         self.beginning = re.compile(rb"(?m:^)(?:%s)" % beginning if is_arc else beginning)
-        self.after_gap = re.compile(rb"(?:%s)(?=%s)" % (b"|".join(gaps), beginning))
+        gap = rb"(?:%s)%s" % (b"|".join(gaps), b"" if is_arc else LEAD)
+        self.after_gap = re.compile(rb"%s(?=%s)" % (gap, beginning))
+        self.last_gap = re.compile(rb"%s\Z" % gap)
         self.gaps = gaps
         self.end = end
         self.gap = 0 if end else MAX_ARC_GAP

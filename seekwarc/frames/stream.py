@@ -140,7 +140,7 @@ class ContentStream:
             if piece.first:
                 self._pass_frame()
                 self._begin_frame(piece.offset)
-                if self.grammar.begins(piece.data) and len(self._heads) < MAX_HEADS:
+                if self._begins(piece.data) and len(self._heads) < MAX_HEADS:
                     self._heads.append(Head(self._produced, piece.offset, self._last))
             if piece.end is not None:
                 self.frame_end = piece.end
@@ -152,6 +152,11 @@ class ContentStream:
         if self._empty or self.frame_end > self.passed[0]:
             self._pass_frame()
         return False
+
+    def _begins(self, data: bytes) -> bool:
+        # Of no other bytes may a record begin after some.
+        has_lead = data[:1] in LEADS and not self.grammar.is_arc
+        return self.grammar.begins(data[blank_size(data) :] if has_lead else data)
 
     def _add(self, data: bytes) -> None:
         if self._index == len(self._data):

@@ -191,10 +191,17 @@ def _see_through(record: Record, later: LaterRecords) -> int | None:
     begin = record.offset + len(record.header.raw)
     following = later.first_after(begin)
     if following is not None:
-        found = max(following - begin - len(record.body.file.grammar.gaps[0]), 0)
+        found = _size_before(record.body.file, begin, following)
         note_deviation(record, "length", too_large(record.content_length, found), found)
         record.note_length(following - record.offset)
     return following
+
+
+def _size_before(file: ArchiveFile, begin: int, following: int) -> int:
+    """Return the size of the block at `begin` after which a record begins."""
+    end = max(begin, following - MAX_LEAD - len(file.grammar.gaps[0]))
+    gap = file.grammar.last_gap.search(file.source.read(end, following))
+    return end + gap.start() - begin if gap is not None else 0
 
 
 def _look_at_end(file: ArchiveFile, window: Window, record: Record, length: int | None) -> None:
@@ -236,7 +243,7 @@ def _real_end(file: ArchiveFile, record: Record, begin: int, end: int) -> int:
         return following
     swallowed, is_doubtful = swallowed_record(file.grammar, window, begin, end)
     if swallowed is not None:
-        found = max(swallowed - begin - len(file.grammar.gaps[0]), 0)
+        found = _size_before(file, begin, swallowed)
         note_deviation(record, "length", too_large(record.content_length, found), found)
         return swallowed
     if is_doubtful:

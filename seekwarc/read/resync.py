@@ -24,7 +24,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from seekwarc.errors import ChecksumError, FormatError, LimitError, TruncatedError
-from seekwarc.format.warc import Grammar
+from seekwarc.format.warc import MAX_LEAD, Grammar, blank_size
 from seekwarc.frames.scan import Window
 from seekwarc.read.body import CUT_OFF
 
@@ -138,7 +138,8 @@ def next_record(stream: ContentStream, position: int) -> int | None:
         if head is not None and head.position <= position + first:
             return head.position
         if lookalike is not None:
-            return position + first if data.endswith(grammar.gaps, 0, first) else None
+            is_after_gap = grammar.last_gap.search(data, max(first - MAX_LEAD - 4, 0), first) is not None
+            return position + first if is_after_gap else None
         if len(data) < size or size >= NEARBY:
             return None
         size *= 4
@@ -304,7 +305,9 @@ def beyond_frame(file: ArchiveFile, stream: ContentStream, end: int, stop: int) 
     grammar = file.grammar
     if end <= stop:
         return grammar.begins(stream.look(end, stop - end).lstrip(b"\r\n")), False
-    if not grammar.begins_at(partial(stream.look, stop)) or end - stop > NEARBY:
+    look = partial(stream.look, stop)
+    is_followed = grammar.begins_at(look) or (not grammar.is_arc and blank_size(look(MAX_LEAD + 5)) > 0)
+    if not is_followed or end - stop > NEARBY:
         return False, False
     if not file.may_mend(end - stop):
         return False, False

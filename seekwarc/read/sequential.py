@@ -287,6 +287,7 @@ class StreamedRecords:
             return False
         self._shorten(record, head.position, head.before)
         self._stream = file.stream(file.window(), head.offset, self._compression)
+        self._begun, self._block_end = False, 0
         self.next_offset, self.at_frame = head.offset, True
         self.trailer = head.before if head.before == self._gap else b""
         record.note_length(head.offset - record.offset)

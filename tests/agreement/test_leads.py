@@ -119,6 +119,21 @@ def test_such_a_record_is_found_after_damage(tmp_path: Path, form: str) -> None:
         assert [it.id for it in archive] == ["urn:x:0", "urn:x:1", "urn:x:2"]
 
 
+@pytest.mark.parametrize("form", ["warc", "warc.gz", "warc.zst"])
+@pytest.mark.parametrize("stated", [0, 30, 85, 1000, 10**6])
+def test_such_a_record_is_found_after_a_length_that_is_wrong(tmp_path: Path, form: str, stated: int) -> None:
+    wrong = record(1).replace(b"Content-Length: 72", b"Content-Length: %d" % stated)
+    path = tmp_path / f"a.{form}"
+    path.write_bytes(FORMS[form]([record(0), wrong, b"\xef\xbb\xbf" + record(2), record(3)]))
+    assert path.read_bytes() != FORMS[form]([record(0), record(1), b"\xef\xbb\xbf" + record(2), record(3)])
+    with seekwarc.open(path, on_error="skip") as archive:
+        found = [(it.id, it.block.read()) for it in archive]
+    assert [name for name, _ in found] == [f"urn:x:{number}" for number in range(4)]
+    assert [data for _, data in found][2:] == [block(2), block(3)]
+    if stated > 72:
+        assert found[1][1] == block(1)
+
+
 @pytest.mark.parametrize(
     ("data", "size"),
     [
