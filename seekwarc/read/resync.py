@@ -66,7 +66,7 @@ SHARED: Final = (
     "but their offsets lead to the first one only. `seekwarc convert` mends that"
 )
 LEAD: Final = (
-    "blanks or other bytes that belong to no record come before this one; `seekwarc recover` leaves them out"
+    "blanks, line breaks or a byte order mark come before this record; `seekwarc recover` leaves them out"
 )
 
 NEAR_END: Final = 16 << 10

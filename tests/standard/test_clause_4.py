@@ -233,7 +233,7 @@ def test_the_version_begins_every_record_that_is_written_and_the_file() -> None:
 
 
 @shall("4", VERSION_FIRST)
-@pytest.mark.parametrize("before", [b"WARC-Type: resource\r\n", b"HTTP/1.1 200 OK\r\n", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("before", [b"WARC-Type: resource\r\n", b"HTTP/1.1 200 OK\r\n"])
 def test_a_record_begins_with_a_version(before: bytes) -> None:
     good = record("resource", b"block")
     with seekwarc.open(before + good) as archive, pytest.raises(seekwarc.FormatError):
@@ -243,6 +243,14 @@ def test_a_record_begins_with_a_version(before: bytes) -> None:
         assert next(found).block.read() == b"block"
         with pytest.raises(seekwarc.FormatError, match=f"offset {len(good)}"):
             next(found)
+
+
+@shall("4", VERSION_FIRST)
+def test_a_mark_before_the_version_is_refused_by_strict_readers() -> None:
+    good, mark = record("resource", b"block"), b"\xef\xbb\xbf"
+    for data in (mark + good, good + mark + good):
+        with seekwarc.open(data, strict=True) as archive, pytest.raises(seekwarc.FormatError):
+            list(archive)
 
 
 ENCODED_WORDS = (
