@@ -180,11 +180,12 @@ def described(
             on_damage(damage)
 
     passing = note if on_damage is not None else None
-    for record, entry, _, is_damaged in with_next(archive, describe, passing):
+    for record, entry, _, is_broken in with_next(archive, describe, passing):
         while found and (found[0].offset or 0) < record.offset:
             place = _place(archive, found.pop(0))
             if places:
                 yield place
+        is_damaged = is_broken and not record.body.is_passed
         # No one else has the entry yet.
         if record.has_length:
             object.__setattr__(entry, "length", record.length)
@@ -274,17 +275,13 @@ def with_next(
             record, damage = None, error
         current = (record, describe(record)) if record is not None else None
         if previous is not None:
-            is_damaged = (has_passed or damage is not None) and not _is_passed(previous[0])
+            is_damaged = (has_passed or damage is not None) and not previous[0].has_length
             yield *previous, current[1] if current is not None else None, is_damaged
         if current is None:
             break
         previous = current
     if damage is not None:
         raise damage
-
-
-def _is_passed(record: Record) -> bool:
-    return record.has_length or record.body.is_passed
 
 
 def entry_of_line(line: CdxjLine, file: str | None = None) -> Entry:

@@ -320,7 +320,8 @@ def test_pywb_reads_the_lines_of_an_index(tmp_path: Path) -> None:
             # pywb escapes what follows the scheme, and so escapes in it a second time.
             scheme, _, rest = uri.partition("//")
             assert found[offset] == (surt(uri), uri if uri.isascii() else f"{scheme}//{quote(rest)}")
-            if uri.isascii() or "%" not in uri:
+            # A tab, which browsers leave out of a URI, it escapes, too.
+            if (uri.isascii() or "%" not in uri) and "\t" not in uri:
                 assert [it.open().offset for it in lines.lookup(found[offset][1])] == [offset]
 
 
