@@ -246,6 +246,10 @@ class Grammar:
         """Return whether a record begins where `look` returns as many bytes from as it is asked for."""
         return is_record_magic(look(len(RECORD_MAGIC)))
 
+    def blank_size(self, data: Buffer, start: int = 0) -> int:
+        """Return where a record begins after blanks, as `blank_size` does; `start` in an ARC file."""
+        return start if self.is_arc else blank_size(data, start)
+
     def parse(self, raw: bytes) -> RecordHeader:
         """Parse the header of a record."""
         return parse_record_header(raw)

@@ -30,7 +30,6 @@ from seekwarc.format.warc import (
     RECORD_MAGIC,
     WARC,
     Grammar,
-    blank_size,
 )
 from seekwarc.frames.pieces import EmptyFrame, Piece
 from seekwarc.stopping import checkpoint
@@ -154,9 +153,7 @@ class ContentStream:
         return False
 
     def _begins(self, data: bytes) -> bool:
-        # Of no other bytes may a record begin after some.
-        has_lead = data[:1] in LEADS and not self.grammar.is_arc
-        return self.grammar.begins(data[blank_size(data) :] if has_lead else data)
+        return self.grammar.begins(data[self.grammar.blank_size(data) :] if data[:1] in LEADS else data)
 
     def _add(self, data: bytes) -> None:
         if self._index == len(self._data):
@@ -265,9 +262,9 @@ class ContentStream:
             return found + self._read_lead()
 
     def _read_lead(self) -> bytes:
-        if self.grammar.is_arc or bytes(self._data[self._index : self._index + 1]) not in LEADS:
+        if bytes(self._data[self._index : self._index + 1]) not in LEADS:
             return b""
-        while (end := blank_size(self._data, self._index)) == self._index:
+        while (end := self.grammar.blank_size(self._data, self._index)) == self._index:
             try:
                 if self._at_hand() >= MAX_LEAD + len(RECORD_MAGIC) or not self._pull():
                     return b""

@@ -130,8 +130,8 @@ def create_wacz(
             with warnings.catch_warnings(), copied(named[name], f"{folder}/{name}", "checking") as stored:
                 # Packing warns of what is kept.
                 warnings.simplefilter("ignore", FormatWarning)
-                archive = WholeReader(stored, **limits)
-                deque(Lines(archive, name, LineOptions(post_append=True), _raise), maxlen=0)
+                with WholeReader(stored, **limits) as archive:
+                    deque(Lines(archive, name, LineOptions(post_append=True), _raise), maxlen=0)
             return name
 
         def lines() -> Iterator[bytes]:

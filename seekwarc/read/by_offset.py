@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from seekwarc.errors import FormatError
 from seekwarc.frames.scan import Window
-from seekwarc.read.sequential import StreamBody, StreamedRecords, streamed_to_end
+from seekwarc.read.sequential import StreamBody, StreamedRecords
 from seekwarc.read.zstd_records import framed_record_at
 
 if TYPE_CHECKING:
@@ -41,31 +41,18 @@ def record_at(file: ArchiveFile, offset: int, length: int | None, table: TableCh
         from seekwarc.read.plain import plain_record_at
 
         return plain_record_at(file, window, offset, own=True, length=length)
-    record = _alone_at(file, window, offset, compression, table, length=length) if not is_pipe else None
+    record = None
+    if compression == "zst" and not is_pipe:
+        record = framed_record_at(file, window, offset, length, table)
+    elif not is_pipe:
+        from seekwarc.read.gzip_members import small_record_at
+
+        record = small_record_at(file, window, offset, length)
     if record is None:
         record = _streamed_record_at(file, window, offset, compression, table, length=length)
     if record is None:
         raise FormatError("no record starts here", source=file.name, offset=offset)
     return record
-
-
-def _alone_at(
-    file: ArchiveFile,
-    window: Window,
-    offset: int,
-    compression: Compression,
-    table: TableChoice,
-    *,
-    length: int | None,
-) -> Record | None:
-    """Return a record that need not be read in order, as far as that is known."""
-    if compression == "zst":
-        return framed_record_at(file, window, offset, length, table)
-    from seekwarc.read.gzip_members import small_record_at
-
-    if file.strict:
-        streamed_to_end(file, offset, compression)
-    return small_record_at(file, window, offset, length)
 
 
 def _streamed_record_at(

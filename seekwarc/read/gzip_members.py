@@ -71,6 +71,8 @@ class MemberBody(WholeBody):
 
 def small_record_at(file: ArchiveFile, window: Window, offset: int, length: int | None) -> Record | None:
     """Return the record at `offset` if it is known to be one small member, and nothing is wrong with it."""
+    if file.strict:
+        streamed_to_end(file, offset, "gz")
     if length is None or length > MAX_SMALL:
         return None
     # The member's last bytes state its size.

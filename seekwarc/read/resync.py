@@ -5,7 +5,7 @@ the block that it measures. If they do not, the next record is searched for near
 which is then too long, and then after it. warcio and FastWARC read many of these files; reading the rest of
 the file is worth more than insisting. What is found is in `Record.problem`.
 
-If a Content-Length reaches beyond the end of the file, the same is done unless the file is cut off.
+If a Content-Length reaches beyond the end of the file, `later` decides whether the file is cut off.
 
 Only a record that begins a frame or gzip member, or follows a blank line, is found: text that looks like
 a header in the middle of a page is not.
@@ -24,7 +24,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from seekwarc.errors import ChecksumError, FormatError, LimitError, TruncatedError
-from seekwarc.format.warc import MAX_LEAD, Grammar, blank_size
+from seekwarc.format.warc import MAX_LEAD, RECORD_MAGIC, Grammar
 from seekwarc.frames.scan import Window
 from seekwarc.read.body import CUT_OFF
 
@@ -306,7 +306,7 @@ def beyond_frame(file: ArchiveFile, stream: ContentStream, end: int, stop: int) 
     if end <= stop:
         return grammar.begins(stream.look(end, stop - end).lstrip(b"\r\n")), False
     look = partial(stream.look, stop)
-    is_followed = grammar.begins_at(look) or (not grammar.is_arc and blank_size(look(MAX_LEAD + 5)) > 0)
+    is_followed = grammar.begins_at(look) or grammar.blank_size(look(MAX_LEAD + len(RECORD_MAGIC))) > 0
     if not is_followed or end - stop > NEARBY:
         return False, False
     if not file.may_mend(end - stop):

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from seekwarc.read.body import record_size
+from seekwarc.read.resync import is_shared
 from seekwarc.read.search import RecordSearch
 from seekwarc.read.zstd_records import framed_record_at
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from seekwarc.frames.pieces import Compression
     from seekwarc.read.archive_file import ArchiveFile
     from seekwarc.read.record import Record
-from seekwarc.read.resync import is_shared
 
 __all__ = ["sampled"]
 

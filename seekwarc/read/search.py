@@ -25,7 +25,7 @@ from typing import Final
 
 from seekwarc.compiling import override
 from seekwarc.errors import FormatError, LimitError
-from seekwarc.format.warc import RecordHeader, blank_size
+from seekwarc.format.warc import RecordHeader
 from seekwarc.frames.pieces import Compression, Piece, pieces_from
 from seekwarc.frames.scan import Frame, Window, frame_at, frames_from
 from seekwarc.read.archive_file import ArchiveFile
@@ -107,7 +107,7 @@ class RecordSearch:
                 if not isinstance(piece, Piece):
                     break
                 content += piece.data
-                begin = blank_size(content)
+                begin = grammar.blank_size(content)
                 end = grammar.header_end(content, begin)
                 if end >= 0:
                     return grammar.parse(content[begin:end])

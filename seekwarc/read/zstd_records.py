@@ -113,8 +113,10 @@ def framed_record_at(
     # The first block of a film may be much longer than what was fetched from afar.
     is_short = bool(content) or file.strict or not file.source.policy.is_far
     beginning = content if is_short else _raw_beginning(window, offset, header)
+    if blank_size(beginning):
+        return None
     end = find_header_end(beginning)
-    if end < 0 or blank_size(beginning):
+    if end < 0:
         record_header = _read_header(file, window, offset)
         if record_header is None:
             return None
