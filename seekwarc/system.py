@@ -21,10 +21,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from types import ModuleType
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, Final, TextIO
-
-if TYPE_CHECKING:
-    import subprocess
+from typing import IO, Any, BinaryIO, Final, TextIO
 
 try:
     import fcntl as _fcntl
@@ -35,7 +32,6 @@ except ImportError:
 
 __all__ = [
     "HOLDS_OPEN_FILES",
-    "OWN_GROUP",
     "READS_AT",
     "SIGPIPE",
     "after_fork_in_child",
@@ -48,7 +44,6 @@ __all__ = [
     "is_at",
     "is_broken_pipe",
     "is_readable",
-    "kill_group",
     "lock_for_writing",
     "max_open_files",
     "raise_signal_after",
@@ -68,9 +63,6 @@ SIGPIPE: Final[int] = getattr(signal, "SIGPIPE", 13)
 
 HOLDS_OPEN_FILES: Final = fcntl is None
 """Whether a file cannot be renamed or removed while a process has it open, as on Windows."""
-
-OWN_GROUP: Final[dict[str, Any]] = {"start_new_session": True} if hasattr(os, "killpg") else {}
-"""Arguments that start a process whose children `kill_group` can end with it."""
 
 LOCKED_BYTE: Final = 1 << 43
 """Where Windows locks a byte: after the end of any file, as no other process can read a locked byte."""
@@ -383,14 +375,3 @@ def after_fork_in_child(call: Callable[[], object]) -> None:
     """Have `call` called in each process that is forked from this one; Windows forks none."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=call)
-
-
-def kill_group(process: subprocess.Popen[bytes]) -> None:
-    """End a process started with `OWN_GROUP` and what it started, even after it; on Windows only itself."""
-    kill: Callable[[int, int], None] | None = getattr(os, "killpg", None)
-    if kill is None:
-        process.kill()
-        return
-    number: int = getattr(signal, "SIGKILL", signal.SIGTERM)
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        kill(process.pid, number)

@@ -24,6 +24,7 @@ from typing import Final
 
 import xxhash
 import zstandard
+from vector_files import contents_of
 from vector_frames import table_of, zstandard_frame
 
 SAMPLES: Final = Path(__file__).parent / "sidecar" / "samples"
@@ -456,14 +457,17 @@ def samples_of(
         }
 
 
+def asked_of(made: Made) -> tuple[bytes, list[tuple[int, int]]]:
+    """Return the block of a record, and the ranges: in spans that sidecars lie about, and across these."""
+    header = made.content.index(CRLF2) + len(CRLF2)
+    begins = [begin - header for _, begin, _ in made.points]
+    places = [(begins[number] + 2, begins[number] + 12) for number in (1, 2, 5)]
+    return made.content[header : -len(CRLF2)], [*places, (begins[1] + 2, begins[6] + 2)]
+
+
 def record_of(made: Made, *, is_length_given: bool) -> dict[str, object]:
     """Return what the manifest says of a record."""
-    header = made.content.index(CRLF2) + len(CRLF2)
-    block = made.content[header : -len(CRLF2)]
-    begins = [begin - header for _, begin, _ in made.points]
-    # In spans that sidecars lie about, and across these.
-    places = [(begins[number] + 2, begins[number] + 12) for number in (1, 2, 5)]
-    places.append((begins[1] + 2, begins[6] + 2))
+    block, places = asked_of(made)
     length = {} if is_length_given else {"length": None}
     ranges = [
         {"start": start, "end": stop, "sha256": hashlib.sha256(block[start:stop]).hexdigest(), **length}
@@ -506,6 +510,9 @@ def files() -> dict[str, bytes]:
         archives.append(about(name, made[0], kinds))
         samples += samples_of(name, made, lies)
     manifest = {"specification": "warc-sidecar", "version": "1", "archives": archives, "files": samples}
+    # The others are in gzip members, which any program can decompress.
+    block, places = asked_of(frame)
+    manifest["contents"] = contents_of(block[start:stop] for start, stop in places)
     found["manifest.json"] = (json.dumps(manifest, indent=1) + "\n").encode()
     return found
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import zstandard
-from vector_files import Record, Vector
+from vector_files import Record, Vector, contents_of
 from vector_frames import DICTIONARY_ID, dictionary_content
 from vector_listing import listing
 from vectors_decided import decided_vectors
@@ -64,6 +64,7 @@ def manifest(vectors: list[Vector]) -> dict[str, Any]:
         "version": VERSION,
         "license": "CC0-1.0",
         "files": [vector.manifest() for vector in vectors],
+        "contents": contents_of(data for vector in vectors for data in vector.ranges()),
     }
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Final, Literal
 
@@ -176,6 +177,14 @@ class Vector:
             "records": self._records() if self.readable != "none" else [],
         }
 
+    def ranges(self) -> Iterator[bytes]:
+        """Yield the bytes of each range that the manifest lists."""
+        for item in self.items if self.readable != "none" else ():
+            if isinstance(item, Record):
+                block = item.block[: item.intact]
+                yield from (block[start:end] for start, end, _ in item.ranges())
+                yield from (block[it.start : it.end] for it in item.asked_at)
+
     def _records(self) -> list[dict[str, Any]]:
         found = []
         offset = 0
@@ -230,6 +239,11 @@ def _ranges(record: Record, block: bytes, offset: int) -> Iterator[dict[str, Any
     if len(block) < len(record.block):
         start = len(record.block) - 10 if record.is_cut else len(block)
         yield {"start": start, "end": min(start + 10, len(record.block)), "sha256": None}
+
+
+def contents_of(ranges: Iterable[bytes]) -> dict[str, str]:
+    """Return what a manifest has in `contents`: bytes of ranges in Base64, by their SHA-256."""
+    return dict(sorted((sha256(it), base64.b64encode(it).decode()) for it in ranges))
 
 
 def sha256(data: bytes) -> str:

@@ -47,7 +47,6 @@ FLOOR = {
     "edit": 11,
     "tools": 12,
     "compat": 13,
-    "conform": 13,
     "serve": 13,
     "cli": 14,
 }
@@ -82,7 +81,6 @@ STORE_NOTHING |= {"IntEnum", "NamedTuple", "StrEnum"}
 
 MAY_ASSERT = {
     "seekwarc.compat.spark": "Spark hands back the partition that it was given",
-    "seekwarc.conform.command": "the process was started with pipes",
     "seekwarc.inside.apart": "the process was started with pipes",
     "seekwarc.inside.clips": "packets without times were given times, or refused",
     "seekwarc.inside.exact_clips": "the kind was chosen for its codecs; frames without times are left out",
@@ -95,7 +93,6 @@ MAY_ASSERT = {
 
 MAKE_JSON = {
     "seekwarc.collection.record_table": "texts come back as they were",
-    "seekwarc.conform.batch_command": "the names of files for a program",
     "seekwarc.format.json_text": "the others use it",
     "seekwarc.inside.apart": "what a process of the same program reads",
 }
@@ -142,7 +139,6 @@ NO_TESTS_OF_THEIR_OWN = {
     "seekwarc.check.wacz_rules": "tested by tests/check/test_wacz_validating.py",
     "seekwarc.check.wacz_zip": "tested by tests/check/test_wacz_validating.py",
     "seekwarc.edit.originals": "tested by tests/edit/test_closure.py and test_promoting.py",
-    "seekwarc.conform": "a docstring",
     "seekwarc.scale": "a docstring",
     "seekwarc.serve": "a docstring",
     "seekwarc.cli": "tested as tests/cli/test_main.py",
@@ -252,9 +248,7 @@ def test_only_frames_know_the_codec(part: str) -> None:
     assert not {name: found[name] for name in CODECS & found.keys()}
 
 
-@pytest.mark.parametrize(
-    "part", ["jobs", "make", "check", "edit", "inside", "scale", "serve", "collection", "conform"]
-)
+@pytest.mark.parametrize("part", ["jobs", "make", "check", "edit", "inside", "scale", "serve", "collection"])
 def test_what_works_on_whole_archives_limits_what_it_decodes(part: str) -> None:
     """A small payload may hold any number of bytes: `open_decoded` has a limit, `open` has none."""
     assert not [

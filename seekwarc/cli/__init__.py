@@ -41,7 +41,6 @@ VERBS: Final = {
     "lookup": "look up captures in an index",
     "search": "search the texts of archived pages",
     "verify": "check files: grammar, checksums, seek tables, rules, digests",
-    "conform": "check how another reader reads the samples of the specification",
     "recover": "save what is intact in a damaged file",
     "concat": "join files, copying compressed frames where the format allows it",
     "split": "cut a file into several, by size or number of records",
@@ -106,6 +105,10 @@ def _verb_of(words: list[str]) -> tuple[str | None, list[str]]:
     if not words:
         return None, []
     verb, *rest = words
+    if verb == "conform":
+        _parser().exit(
+            2, "seekwarc: conform is a script of the sources now: `python spec-notes/conform.py`\n"
+        )
     if verb not in VERBS:
         parser = _parser()
         parser.parse_args([verb])  # An option: help, the version, or none that there is.

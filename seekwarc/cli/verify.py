@@ -31,6 +31,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Self
 
+from seekwarc.check.profile import ProfileCheck
+from seekwarc.check.requirements import Broken, Profile
 from seekwarc.check.verifying import Problem, ProblemKind, ProblemSeverity, Verification, Verifier
 from seekwarc.cli.arguments import add_flag
 from seekwarc.cli.batch import Printer, add_batch_arguments, run_batch
@@ -38,8 +40,6 @@ from seekwarc.cli.options import add_limit_arguments, limit_options
 from seekwarc.cli.printing import picked, printable
 from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import absolute, input_target
-from seekwarc.conform.profile import ProfileCheck
-from seekwarc.conform.requirements import Broken, Profile
 from seekwarc.format.json_text import json_text
 from seekwarc.format.words import counted
 from seekwarc.frames.pieces import detect

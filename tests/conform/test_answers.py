@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from conformance.answers import Answer, Verdict, judged, meets, questions_about
+from conformance.command import Ended
+from conformance.manifest import read_manifest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seekwarc.conform.answers import Answer, Verdict, judged, meets, questions_about
-from seekwarc.conform.command import Ended
-from seekwarc.conform.manifest import read_manifest
+import seekwarc
+from tests.conftest import ROOT
 from tests.support.conformance import BLOCKS, lines_of, make_samples, well_behaved
 
 
@@ -269,3 +272,26 @@ def test_unknown_lengths_are_asked_for_with_a_dash(tmp_path: Path) -> None:
     asked = []
     list(judged(read_manifest(tmp_path), lambda words, _: asked.append(words) or Ended(3, b"", "")))
     assert [words[3] for words in asked if words[0] == "range" and "sound" in words[1]] == ["-"] * 3
+
+
+SIDECARS = ROOT / "spec-notes" / "sidecar" / "samples"
+
+
+@pytest.mark.parametrize("file", ["points.warc.gz", "blocks.warc.zst", "twins.warc.gz"])
+def test_ranges_of_each_archive_that_end_early_are_short(file: str) -> None:
+    """The bytes are known from the manifest or, of a gzip member, by decompressing it."""
+    manifest = read_manifest(SIDECARS)
+    sample = next(it for it in manifest.samples if it.file == file)
+    one = replace(manifest, samples=(sample,))
+    with seekwarc.open(manifest.path(sample), sidecar=False) as archive:
+        blocks = {it.offset: it.block.pread(0, 1 << 21) for it in archive}
+
+    def verdicts(change: Callable[[bytes], bytes]) -> set[Verdict]:
+        def ask(words: Sequence[str], _: int) -> Ended:
+            start, stop = map(int, words[4:6]) if words[0] == "range" else (0, 0)
+            return Ended(0, change(blocks[int(words[2])][start:stop]) if stop else b"", "")
+
+        return {it.verdict for it in judged(one, ask) if it.question == "range"}
+
+    assert verdicts(lambda right: right[:-1]) == {Verdict.SHORT}
+    assert verdicts(lambda right: right[:-2] + b"\0") == {Verdict.WRONG}

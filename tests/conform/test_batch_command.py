@@ -11,12 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
+from conformance.batch_command import BatchCommand
+from conformance.command import MAX_MESSAGE, Ended
+from conformance.manifest import KitError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seekwarc.conform.batch_command import BatchCommand
-from seekwarc.conform.command import MAX_MESSAGE, Ended
-from seekwarc.errors import SeekWarcError
 from tests.support.processes import PATIENT, wait_until_gone
 
 READER = """\
@@ -150,10 +150,10 @@ def test_stopping_ends_idle_and_busy_processes() -> None:
         command.stop()
         assert busy.result(PATIENT).status != 0
         wait_until_gone(idle)
-        with pytest.raises(SeekWarcError, match="stopped"):
+        with pytest.raises(KitError, match="stopped"):
             command.run([PID], 100)
 
 
 def test_what_cannot_be_started_is_an_error() -> None:
-    with pytest.raises(SeekWarcError, match="cannot be run"):
+    with pytest.raises(KitError, match="cannot be run"):
         BatchCommand(["no-such-program-here"], timeout=1).run([], 100)

@@ -7,9 +7,9 @@ import threading
 import time
 
 import pytest
+from conformance.command import MAX_MESSAGE, Command
+from conformance.manifest import KitError
 
-from seekwarc.conform.command import MAX_MESSAGE, Command
-from seekwarc.errors import SeekWarcError
 from tests.support.processes import PATIENT, wait_until_gone
 
 
@@ -70,7 +70,7 @@ def test_a_signal_is_told() -> None:
 
 @pytest.mark.parametrize("name", ["no-such-program-here", __file__, ""])
 def test_what_cannot_be_started_is_an_error(name: str) -> None:
-    with pytest.raises(SeekWarcError, match="cannot be run"):
+    with pytest.raises(KitError, match="cannot be run"):
         Command([name], timeout=1).run([], 100)
 
 
@@ -88,5 +88,5 @@ def test_stopping_ends_what_other_threads_run() -> None:
         thread.join(PATIENT)
     assert len(ended) == 2
     assert all(it.status != 0 for it in ended)
-    with pytest.raises(SeekWarcError, match="stopped"):
+    with pytest.raises(KitError, match="stopped"):
         command.run([], 100)

@@ -1,6 +1,6 @@
 """Readers with one fault each: the independent reader, with a single passage of its source exchanged.
 
-Each is an error that an implementer may make, and each has a sample by which `seekwarc conform` finds it.
+Each is an error that an implementer may make, and each has a sample by which the conformance kit finds it.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
-from seekwarc.conform.answers import Ask
-from seekwarc.conform.command import Ended, too_long
+from conformance.answers import Ask
+from conformance.command import Ended, too_long
+
 from tests.interop import independent_reader
 from tests.support.vectors import sha256
 
@@ -41,7 +42,7 @@ def faulty(fault: Fault) -> ModuleType:
 
 
 def asking(module: ModuleType) -> Ask:
-    """Return an implementation that answers in this process; see `seekwarc.conform.answers.Ask`."""
+    """Return an implementation that answers in this process; see `conformance.answers.Ask`."""
 
     def ask(words: Sequence[str], max_output: int) -> Ended:
         question, path, *numbers = words

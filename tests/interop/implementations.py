@@ -15,9 +15,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from seekwarc.conform.answers import Answer, judged, meets
-from seekwarc.conform.batch_command import BatchCommand
-from seekwarc.conform.manifest import Manifest, read_manifest
+from conformance.answers import Answer, judged, meets
+from conformance.batch_command import BatchCommand
+from conformance.manifest import Manifest, read_manifest
 
 ADAPTERS = Path(__file__).parent / "adapters"
 SPECIFICATION = Path(__file__).parents[2] / "spec-notes" / "warc-zstd-seekable"

@@ -7,9 +7,9 @@ import sys
 from dataclasses import replace
 
 import pytest
+from conformance.answers import Answer, judged, meets
+from conformance.command import Command
 
-from seekwarc.conform.answers import Answer, judged, meets
-from seekwarc.conform.command import Command
 from tests.interop.implementations import IMPLEMENTATIONS, PAGE, TIMEOUT, answers_of, cells, samples
 
 pytestmark = pytest.mark.posix

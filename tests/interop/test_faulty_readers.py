@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from conformance.answers import Answer, Verdict, judged, meets
 
-from seekwarc.conform.answers import Answer, Verdict, judged, meets
 from tests.interop import independent_reader
 from tests.interop.faulty_readers import FAULTS, Fault, asking, faulty
 from tests.interop.implementations import samples

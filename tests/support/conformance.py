@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from base64 import b64encode
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from seekwarc.conform.command import Ended
+from conformance.command import Ended
+
 from tests.support.writing import KIB, text, written
 
 READER = """\
@@ -71,6 +73,8 @@ def make_samples(folder: Path) -> dict[str, Any]:
     for name, stored in (("sound", data), ("cut", cut), ("empty", b"")):
         (folder / f"{name}.warc.zst").write_bytes(stored)
     manifest = {"specification": "warc-zstd-seekable", "version": "1.3", "license": "CC0-1.0", "files": files}
+    asked = [block[1:4] for block in BLOCKS]
+    manifest["contents"] = {sha256(data): b64encode(data).decode() for data in asked}
     (folder / "manifest.json").write_text(json.dumps(manifest))
     return manifest
 
@@ -88,7 +92,7 @@ def lines_of(records: Sequence[dict[str, Any]]) -> bytes:
 
 
 def well_behaved(manifest: dict[str, Any], blocks: Sequence[bytes] = BLOCKS) -> Any:
-    """Return an implementation that knows the manifest; see `seekwarc.conform.answers.Ask`."""
+    """Return an implementation that knows the manifest; see `conformance.answers.Ask`."""
     files = {it["file"]: it for it in manifest["files"]}
 
     def ask(words: Sequence[str], max_output: int) -> Ended:

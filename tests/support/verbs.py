@@ -79,11 +79,6 @@ VERBS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "search": {"search {file} tea": ("a.fts",), 'search {file} "earl grey" --order date --json': ("a.fts",)},
     "verify": {"verify {file}": ARCHIVES, "verify --all --profile --json {file}": ARCHIVES},
-    "conform": {
-        "conform {file} --batch --class seeks -- {python} -S reader.py": ("manifest.json",),
-        "conform manifest.json --batch --json -- {python} -S reader.py": ("sound.warc.zst",),
-        "conform {file} -- true": ("manifest.json",),
-    },
     "recover": {
         "recover {file} {new}.warc.zst": ARCHIVES,
         "recover --partial {file} {new}.warc.zst": ARCHIVES,
@@ -263,7 +258,7 @@ def try_verb(verb: str, seed: int, folder: Path, *, quick: bool) -> Ran:
     if chance.randrange(4) == 0:
         home = folder / (chance.choice(NAMES) + "folder")
         home.mkdir()
-    beside = SAMPLES if verb == "conform" else (*INDEXES[1:3], "a.warc.gz") if kind in INDEXES else ()
+    beside = (*INDEXES[1:3], "a.warc.gz") if kind in INDEXES else ()
     given |= {name: home / name for name in beside}
     for name, path in given.items():
         path.write_bytes(inputs()[name])

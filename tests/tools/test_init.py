@@ -110,7 +110,7 @@ def test_files_are_joined(tmp_path: Path, source: Path) -> None:
     assert blocks(tmp_path / "all.warc.zst") == BLOCKS * 2
 
 
-VERBS_OF_THE_LIBRARY = {"ls", "cat", "clip", "lookup", "conform", "serve", "url", "completion", "demo"}
+VERBS_OF_THE_LIBRARY = {"ls", "cat", "clip", "lookup", "serve", "url", "completion", "demo"}
 """What programs do without `tools`; tools/README.md says how."""
 
 

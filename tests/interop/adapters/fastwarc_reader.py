@@ -1,4 +1,4 @@
-"""An adapter of `seekwarc conform` for FastWARC: it reads in order, and a range by reading the record."""
+"""An adapter of the conformance kit for FastWARC: it reads in order, and a range by reading the record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An adapter of `seekwarc conform` for indexed_zstd, the engine of ratarmount.
+"""An adapter of the conformance kit for indexed_zstd, the engine of ratarmount.
 
 It knows no WARC and no dictionaries, reads files by path, and shows their content as one file in which it
 seeks. It tells where each frame begins: with that, records are found in the content.

@@ -1,4 +1,4 @@
-"""The protocol of `seekwarc conform`, for adapters in Python: what an implementation has to offer is a class.
+"""The protocol of the conformance kit, for adapters in Python: an implementation offers a class.
 
 An adapter in another language does the same: it looks at its first argument, prints lines or bytes, and
 chooses the exit status.

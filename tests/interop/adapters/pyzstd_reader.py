@@ -1,4 +1,4 @@
-"""An adapter of `seekwarc conform` for pyzstd, a reader of the Zstandard Seekable Format.
+"""An adapter of the conformance kit for pyzstd, a reader of the Zstandard Seekable Format.
 
 It knows no WARC: the bytes of one record are a file of that format to it (section 11, consequence 1), in
 which it seeks. Where records begin is not for it to say, and a dictionary has to be given to it.

@@ -1,4 +1,4 @@
-"""An adapter of `seekwarc conform` for this project's own reader."""
+"""An adapter of the conformance kit for this project's own reader."""
 
 from __future__ import annotations
 

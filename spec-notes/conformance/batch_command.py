@@ -24,8 +24,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import IO, Final, cast
 
-from seekwarc.compiling import override
-from seekwarc.conform.command import GRACE, MAX_MESSAGE, Command, Drain, Ended, too_long
+from conformance.command import GRACE, MAX_MESSAGE, Command, Drain, Ended, too_long
 
 __all__ = ["BatchCommand"]
 
@@ -42,8 +41,8 @@ class BatchCommand(Command):
         super().__init__(words, timeout=timeout)
         self._idle: list[_Process] = []
 
-    @override
     def run(self, arguments: Sequence[str], max_output: int) -> Ended:
+        """Ask an idle process, or a new one; see `Command.run`."""
         while True:
             with self._lock:
                 process = self._idle.pop() if self._idle else None
@@ -57,8 +56,8 @@ class BatchCommand(Command):
             if is_new or not process.is_silent:
                 return ended
 
-    @override
     def stop(self) -> None:
+        """See `Command.stop`."""
         super().stop()
         while self._idle:
             self._idle.pop().close()

@@ -7,21 +7,25 @@ file.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast
+from typing import Final, Literal, TypeVar, cast
 
-from seekwarc.errors import FormatError, SourceError
-from seekwarc.format.json_text import json_text
-
-if TYPE_CHECKING:
-    from seekwarc.write.file_layout import TableMode
-
-__all__ = ["Manifest", "Sample", "SampleRange", "SampleRecord", "SampleSidecar", "read_manifest"]
+__all__ = [
+    "KitError",
+    "Manifest",
+    "Sample",
+    "SampleRange",
+    "SampleRecord",
+    "SampleSidecar",
+    "counted",
+    "read_manifest",
+]
 
 MANIFEST: Final = "manifest.json"
 SPECIFICATIONS: Final = "warc-zstd-seekable", "warc-sidecar"
@@ -31,8 +35,24 @@ MAX_RANGE: Final = 64 << 20
 MAX_NUMBER: Final = 1 << 63
 STEP: Final = 1 << 20
 
+Mode = Literal["large", "every", "none"]
 Readable = Literal["all", "some", "none"]
 T = TypeVar("T")
+
+
+class KitError(Exception):
+    """The samples or the reader cannot be used; the message begins with the name of the file, if any."""
+
+    def __init__(
+        self, message: str, path: str | None = None, *, kind: Literal["io", "usage"] = "usage"
+    ) -> None:
+        super().__init__(message if path is None else f"{path}: {message}")
+        self.kind = kind
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: "1 record", "2 records"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +107,7 @@ class Sample:
     title: str
     valid: bool
     """Whether it, and the sidecar, meet all requirements on files."""
-    mode: TableMode | None
+    mode: Mode | None
     """The writer's conformance class that it meets."""
     breaks: tuple[str, ...]
     """The requirements that it breaks, such as "W7"."""
@@ -110,6 +130,8 @@ class Manifest:
     version: str
     """Version of the specification that the samples are of."""
     samples: tuple[Sample, ...]
+    contents: dict[str, bytes]
+    """The bytes of ranges by their SHA-256, to judge answers that end early."""
 
     def path(self, sample: Sample | SampleSidecar) -> str:
         """Return the absolute path of a sample or sidecar."""
@@ -125,10 +147,10 @@ class Manifest:
                     while size == sample.size and (data := file.read(STEP)):
                         digest.update(data)
             except OSError as error:
-                raise SourceError(f"cannot be read: {error.strerror or error}", source=path) from error
+                raise KitError(f"cannot be read: {error.strerror or error}", path, kind="io") from error
             if size != sample.size or digest.hexdigest() != sample.sha256:
-                raise FormatError(
-                    "this sample is not the one that its manifest describes: get both again", source=path
+                raise KitError(
+                    "this sample is not the one that its manifest describes: get both again", path=path
                 )
 
 
@@ -141,17 +163,17 @@ def read_manifest(path: str | os.PathLike[str]) -> Manifest:
         with open(name, "rb") as file:
             data = file.read(MAX_MANIFEST + 1)
     except OSError as error:
-        raise SourceError(f"cannot be read: {error.strerror or error}", source=name) from error
+        raise KitError(f"cannot be read: {error.strerror or error}", name, kind="io") from error
     if len(data) > MAX_MANIFEST:
-        raise FormatError(f"a manifest has at most {MAX_MANIFEST} bytes, and this file more", source=name)
+        raise KitError(f"a manifest has at most {MAX_MANIFEST} bytes, and this file more", path=name)
     try:
         value = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"not a manifest, which is a JSON object: {error}", source=name) from error
+        raise KitError(f"not a manifest, which is a JSON object: {error}", path=name) from error
     try:
         manifest = _manifest(_Place(value), os.path.dirname(name))
-    except FormatError as error:
-        raise error.located(name, None) from None
+    except KitError as error:
+        raise KitError(str(error), name) from None
     manifest.check_files()
     return manifest
 
@@ -161,18 +183,18 @@ class _Place:
         self._value = value
         self._name = name
 
-    def wrong(self, what: str) -> FormatError:
+    def wrong(self, what: str) -> KitError:
         """Return the error that this value is not what it has to be."""
-        shown = json_text(self._value)
+        shown = json.dumps(self._value)
         shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
-        return FormatError(f"the manifest is not valid: {self._name or 'it'} is not {what}, but {shown}")
+        return KitError(f"the manifest is not valid: {self._name or 'it'} is not {what}, but {shown}")
 
     def member(self, key: str) -> _Place:
         if not isinstance(self._value, dict):
             raise self.wrong("an object")
         name = f"{self._name}.{key}" if self._name else key
         if key not in self._value:
-            raise FormatError(f"the manifest is not valid: {name} is missing")
+            raise KitError(f"the manifest is not valid: {name} is missing")
         return _Place(self._value[key], name)
 
     def has(self, key: str) -> bool:
@@ -184,6 +206,21 @@ class _Place:
             raise self.wrong("an array")
         for number, item in enumerate(self._value):
             yield _Place(item, f"{self._name}[{number}]")
+
+    def items_by_digest(self) -> dict[str, bytes]:
+        """Return what an object has in Base64, each under its SHA-256."""
+        if not isinstance(self._value, dict):
+            raise self.wrong("an object")
+        found = {}
+        for digest in self._value:
+            place = self.member(digest)
+            try:
+                found[digest] = base64.b64decode(place.text("[ -~]*"), validate=True)
+            except ValueError:
+                raise place.wrong("Base64") from None
+            if hashlib.sha256(found[digest]).hexdigest() != digest:
+                raise place.wrong("what has this SHA-256")
+        return found
 
     def text(self, form: str = ".+", what: str = "a string") -> str:
         """Return a string of the given form, a regular expression."""
@@ -219,13 +256,14 @@ def _manifest(place: _Place, folder: str) -> Manifest:
     place.member("specification").one_of(*SPECIFICATIONS)
     samples = tuple(map(_sample, place.member("files").items()))
     if not samples:
-        raise FormatError("the manifest is not valid: files is empty")
+        raise KitError("the manifest is not valid: files is empty")
     seen: set[str] = set()
     for number, sample in enumerate(samples):
         if sample.name in seen:
-            raise FormatError(f"the manifest is not valid: files[{number}].file is named before")
+            raise KitError(f"the manifest is not valid: files[{number}].file is named before")
         seen.add(sample.name)
-    return Manifest(folder, place.member("version").text(), samples)
+    contents = place.member("contents").items_by_digest() if place.has("contents") else {}
+    return Manifest(folder, place.member("version").text(), samples, contents)
 
 
 def _sample(place: _Place) -> Sample:
@@ -237,7 +275,7 @@ def _sample(place: _Place) -> Sample:
         sha256=sha256,
         title=place.member("title").text(),
         valid=place.member("valid").flag(),
-        mode=cast("TableMode | None", mode),
+        mode=cast("Mode | None", mode),
         breaks=tuple(it.text("W[0-9]+", "a requirement") for it in place.member("breaks").items()),
         readable=cast("Readable", place.member("readable").one_of("all", "some", "none")),
         records=tuple(map(_record, place.member("records").items())),

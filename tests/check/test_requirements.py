@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 
-from seekwarc.conform.requirements import MODES, REQUIREMENTS, Account
+from seekwarc.check.requirements import MODES, REQUIREMENTS, Account
 from tests.support.vectors import SAMPLES
 
 TEXT = (SAMPLES.parent / "index.md").read_text()

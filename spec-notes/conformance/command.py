@@ -8,20 +8,22 @@ the group and keeps the pipes open. Then the threads that wait for them are left
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import IO, Final
+from typing import IO, Any, Final
 
-from seekwarc.errors import SeekWarcError
-from seekwarc.format.words import counted
-from seekwarc.system import OWN_GROUP, kill_group
+from conformance.manifest import KitError, counted
 
 __all__ = ["GRACE", "MAX_MESSAGE", "Command", "Drain", "Ended", "too_long"]
 
+OWN_GROUP: Final[dict[str, Any]] = {"start_new_session": True} if hasattr(os, "killpg") else {}
+"""Arguments that start a process whose children `kill_group` can end with it."""
 MAX_MESSAGE: Final = 8 << 10
 STEP: Final = 64 << 10
 GRACE: Final = 1.0
@@ -83,7 +85,7 @@ class Command:
     def _start(self, arguments: Sequence[str], stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
         with self._lock:
             if self._is_stopped:
-                raise SeekWarcError("the command was stopped")
+                raise KitError("the command was stopped")
             try:
                 process = subprocess.Popen(  # noqa: S603 - to run what the caller names is the purpose
                     [*self._words, *arguments],
@@ -94,7 +96,7 @@ class Command:
                     **OWN_GROUP,
                 )
             except OSError as error:
-                raise SeekWarcError(
+                raise KitError(
                     f"{self._words[0]}: cannot be run: {error.strerror or error}; give a program and its "
                     "arguments after `--`"
                 ) from error
@@ -106,6 +108,16 @@ class Command:
         process.wait()
         with self._lock:
             self._running.discard(process)
+
+
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """End a process started with `OWN_GROUP` and what it started, even after it; on Windows only itself."""
+    kill: Callable[[int, int], None] | None = getattr(os, "killpg", None)
+    if kill is None:
+        process.kill()
+        return
+    with suppress(ProcessLookupError, PermissionError):
+        kill(process.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
 
 
 def too_long(limit: int) -> str:

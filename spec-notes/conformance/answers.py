@@ -17,21 +17,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import closing
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Literal
 
-from seekwarc.conform.command import Ended
-from seekwarc.conform.manifest import Manifest, Sample, SampleRange, SampleRecord
-from seekwarc.errors import FormatError
-from seekwarc.format.words import counted
-from seekwarc.read.archive_file import ArchiveFile
-from seekwarc.read.sequential import StreamedRecords
-from seekwarc.storage.fetch import Fetcher
-from seekwarc.storage.opening import open_source
+from conformance.command import Ended
+from conformance.manifest import Manifest, Sample, SampleRange, SampleRecord, counted
 
 __all__ = ["Answer", "Ask", "ReaderClass", "Verdict", "judged", "meets", "questions_about"]
 
@@ -45,6 +39,10 @@ SHOWN: Final = 100
 """Characters of a wrong line that a message shows."""
 MAX_WAIT: Final = 0.5
 """Seconds."""
+GZIP: Final = 31
+HEADER_END: Final = b"\r\n\r\n"
+MAX_CONTENT: Final = 64 << 20
+MAX_HEADER: Final = 64 << 10
 
 Ask = Callable[[Sequence[str], int], Ended]
 """Runs the implementation with some arguments, and keeps so many bytes of output; `Command.run` is one."""
@@ -101,9 +99,7 @@ def judged(manifest: Manifest, ask: Ask, *, jobs: int = 1) -> Iterator[Answer]:
     """Ask about `jobs` samples at a time, and yield the answers in the manifest's order."""
     pool = ThreadPoolExecutor(jobs)
     try:
-        pending = [
-            pool.submit(_judge_file, sample, manifest.path(sample), ask) for sample in manifest.samples
-        ]
+        pending = [pool.submit(_judge_file, manifest, sample, ask) for sample in manifest.samples]
         for future in pending:
             # A signal that comes just before a wait does not end it: Python acts on it between two.
             while wait([future], MAX_WAIT).not_done:
@@ -127,7 +123,8 @@ def meets(answers: Iterable[Answer], reader_class: ReaderClass) -> bool:
     )
 
 
-def _judge_file(sample: Sample, path: str, ask: Ask) -> list[Answer]:
+def _judge_file(manifest: Manifest, sample: Sample, ask: Ask) -> list[Answer]:
+    path = manifest.path(sample)
     first, *others = questions_about(sample, path)
     ended = ask(first, LINE_SIZE * (len(sample.records) + FURTHER_LINES))
     verdict, message = _judge_end(ended) or _judge_records(sample, ended)
@@ -135,7 +132,7 @@ def _judge_file(sample: Sample, path: str, ask: Ask) -> list[Answer]:
     ranges = [(record, wanted) for record in sample.records for wanted in record.ranges]
     for words, (record, wanted) in zip(others, ranges, strict=True):
         ended = ask(words, wanted.stop - wanted.start)
-        verdict, message = _judge_end(ended) or _judge_range(path, record, wanted, ended)
+        verdict, message = _judge_end(ended) or _judge_range(manifest, path, record, wanted, ended)
         may_refuse = not record.complete or not (sample.valid or record.has_table)
         may_refuse = may_refuse or wanted.offset != record.offset  # R4 says SHOULD.
         allowed = verdict is Verdict.RIGHT or (verdict is Verdict.REFUSED and may_refuse)
@@ -226,7 +223,9 @@ def _difference(records: Sequence[SampleRecord], line: dict[str, object]) -> str
     return "it came before"
 
 
-def _judge_range(path: str, record: SampleRecord, wanted: SampleRange, ended: Ended) -> tuple[Verdict, str]:
+def _judge_range(
+    manifest: Manifest, path: str, record: SampleRecord, wanted: SampleRange, ended: Ended
+) -> tuple[Verdict, str]:
     output = ended.output
     size = wanted.stop - wanted.start
     if wanted.sha256 is None:
@@ -237,7 +236,7 @@ def _judge_range(path: str, record: SampleRecord, wanted: SampleRange, ended: En
             f"{counted(len(output), 'byte')} of a block that is damaged there, and no error",
         )
     is_whole = len(output) == size and hashlib.sha256(output).hexdigest() == wanted.sha256
-    if not is_whole and not (_bytes_of(path, record, wanted) or b"").startswith(output):
+    if not is_whole and not _bytes_of(manifest, path, record, wanted).startswith(output):
         return Verdict.WRONG, f"{counted(len(output), 'byte')}, and not those of the block"
     if ended.status == REFUSED:
         return Verdict.REFUSED, ended.message or "an error without a message"
@@ -246,18 +245,18 @@ def _judge_range(path: str, record: SampleRecord, wanted: SampleRange, ended: En
     return Verdict.SHORT, f"only {len(output)} of {counted(size, 'byte')}, and no error"
 
 
-def _bytes_of(path: str, record: SampleRecord, wanted: SampleRange) -> bytes | None:
-    """Return the bytes of a range, read without tables; None if they are not those of the manifest."""
-    with closing(ArchiveFile(Fetcher(open_source(path)))) as file:
-        file.warned = True
+def _bytes_of(manifest: Manifest, path: str, record: SampleRecord, wanted: SampleRange) -> bytes:
+    """Return the bytes of a range: from the manifest, or from a gzip member; none if neither has them."""
+    known = manifest.contents.get(wanted.sha256 or "")
+    if known is not None or not path.endswith(".gz") or wanted.stop > MAX_CONTENT:
+        return known or b""
+    with open(path, "rb") as file:
+        file.seek(record.offset)
         try:
-            compression = file.detect(file.window(), 0)
-            for found in StreamedRecords(file, file.window(), record.offset, compression):
-                if found.offset != record.offset:
-                    return None
-                data = found.block.pread(wanted.start, wanted.stop - wanted.start)
-                if hashlib.sha256(data).hexdigest() == wanted.sha256:
-                    return data
-        except FormatError:
-            return None
-    return None
+            content = zlib.decompressobj(GZIP).decompress(file.read(), MAX_HEADER + wanted.stop)
+        except zlib.error:
+            return b""
+    header, end, _ = content.partition(HEADER_END)
+    start = len(header) + len(end)
+    data = content[start + wanted.start : start + wanted.stop]
+    return data if hashlib.sha256(data).hexdigest() == wanted.sha256 else b""

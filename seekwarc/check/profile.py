@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from seekwarc.check.examine import Damage, Intact
+from seekwarc.check.requirements import MODES, Account, Profile
 from seekwarc.check.verifying import Problem, Verification, VerifyListener
 from seekwarc.compiling import override
-from seekwarc.conform.requirements import MODES, Account, Profile
 from seekwarc.errors import ChecksumError, FormatError, TruncatedError
 from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, is_http_block, parse_http_head
 from seekwarc.format.seektable import MAX_ENTRIES, SeekTable

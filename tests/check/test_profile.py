@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import seekwarc
 from seekwarc import tools
+from seekwarc.check import profile as profile_module
+from seekwarc.check.profile import ProfileCheck
+from seekwarc.check.requirements import REQUIREMENTS, Profile
 from seekwarc.check.verifying import Problem, Verifier
-from seekwarc.conform import profile as profile_module
-from seekwarc.conform.profile import ProfileCheck
-from seekwarc.conform.requirements import REQUIREMENTS, Profile
 from tests.support.foreign import (
     DICTIONARY_FRAME,
     Foreign,

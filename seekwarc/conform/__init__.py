@@ -1,1 +1,0 @@
-"""How far readers and files meet the specification: the conformance kit."""
