@@ -490,6 +490,47 @@ def test_every_constant_is_used() -> None:
     assert {name for name in defined if words[name] == 1} == set()
 
 
+USED_BY_OTHERS = {
+    "from_index": "a way to make the public `payload_app`",
+    "from_json": "of the public `Split`, for programs that send it",
+    "payload_app": "the public face of serve/: answers ranges in other applications",
+    "readall": "called by `io.RawIOBase`",
+    "send_400_response": "called by uvicorn",
+    "serve": "named in the command line of the process that inside/apart starts",
+    "to_json": "of the public `Split`, for programs that send it",
+    "to_polars": "of the public `Batches`",
+    "warc_fields": "of the public `Record`",
+    "writable": "called by pyarrow",
+}
+"""Names that nothing in the package uses, and who does."""
+
+
+def used_names(path: Path) -> Iterator[str]:
+    """Yield the names that the code of a file uses, not those that it defines or lists in `__all__`."""
+    for node in nodes_of(path):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.keyword(arg=str(name)):
+                yield name
+            case ast.alias(name=name):
+                yield name.rpartition(".")[2]
+
+
+def test_functions_classes_and_methods_are_used() -> None:
+    """Of the package itself: what is for other programs is in its public names, or listed above."""
+    public = {*seekwarc.__all__, *importlib.import_module("seekwarc.tools").__all__}
+    used = {name for path in MODULES.values() for name in used_names(path)} | public
+    defined = {
+        (node.name, module)
+        for module, path in MODULES.items()
+        if part_of(module) not in ("aio", "compat")
+        for node in nodes_of(path)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        and not node.name.startswith("_")
+    }
+    unused = {(name, module) for name, module in defined if name not in used}
+    assert {name for name, _ in unused} == USED_BY_OTHERS.keys(), sorted(unused)
+
+
 @pytest.mark.parametrize("name", SAME_IN_ANY_BUILD)
 def test_tests_that_run_with_one_build_are_there(name: str) -> None:
     path, _, function = name.partition("::")

@@ -29,7 +29,7 @@ from seekwarc.storage.source import RangeSource, SmallReads
 from seekwarc.storage.source_file import SourceFile
 from seekwarc.storage.streams import FileObjectSource
 
-__all__ = ["SEPARATOR", "ZipArchive", "check_ratio", "is_wacz", "member_of", "open_zip", "split_name"]
+__all__ = ["SEPARATOR", "ZipArchive", "check_ratio", "is_wacz", "open_zip", "split_name"]
 
 SEPARATOR: Final = "!/"
 MAX_DIRECTORY: Final = 8 << 20
@@ -338,8 +338,3 @@ def open_zip(name: str, source: RangeSource) -> ZipArchive:
             return _SHARED.setdefault(key, archive)
     source.close()
     return archive
-
-
-def member_of(name: str, member: str, source: RangeSource) -> RangeSource:
-    """Return a member of the archive of a path or URL; errors as of `open_zip` and `ZipArchive.open`."""
-    return open_zip(name, source).open(member)
