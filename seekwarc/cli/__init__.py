@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
+import shlex
 import signal
 import sys
 import warnings
@@ -15,6 +15,7 @@ from typing import Final
 from seekwarc import __version__
 from seekwarc.cli.arguments import Parser
 from seekwarc.cli.printing import report, say
+from seekwarc.cli.verbs import GROUPS, RENAMED, VERBS, Verb
 from seekwarc.errors import (
     FormatError,
     FormatWarning,
@@ -25,37 +26,8 @@ from seekwarc.errors import (
 from seekwarc.format.words import did_you_mean
 from seekwarc.system import SIGPIPE, configure_text, is_broken_pipe, raise_signal_after
 
-__all__ = ["main"]
+__all__ = ["VERBS", "main"]
 
-VERBS: Final = {
-    "convert": "copy a file into another compression, byte for byte",
-    "pack": "put files of any kind into a new .warc.zst",
-    "ls": "list the records of a file",
-    "cat": "print a record, or any byte range of it",
-    "clip": "cut a part out of an archived film, reading only what it needs",
-    "frames": "save pictures of an archived film, each named by its time",
-    "extract": "write payloads into a folder, and a list of what came from where",
-    "text": "write the text of pages, for a search engine or a language model",
-    "info": "describe a file, or one record and its frames",
-    "index": "make an index of files: of captures, or of words",
-    "lookup": "look up captures in an index",
-    "search": "search the texts of archived pages",
-    "verify": "check files: grammar, checksums, seek tables, rules, digests",
-    "recover": "save what is intact in a damaged file",
-    "concat": "join files, copying compressed frames where the format allows it",
-    "split": "cut a file into several, by size or number of records",
-    "filter": "copy chosen records into a new file, without compressing them again",
-    "redact": "make a file without chosen records, and search it for what mentions them",
-    "join": "write what was captured in parts (206) as one record each",
-    "dedupe": "turn records with identical payloads into revisits, or undo that",
-    "train": "make a dictionary from the records of files",
-    "dictionary": "extract or describe the dictionary of a file",
-    "serve": "serve archives to a browser: search, view, play and scrub",
-    "wacz": "make, check and merge WACZ files",
-    "url": "print the address of a capture in `seekwarc serve`, for ffmpeg and mpv",
-    "completion": "print a completion script for a shell",
-    "demo": "make an example and show what a range read costs",
-}
 FOUND_PROBLEMS: Final = 1
 FAILED: Final = 2
 BY_SIGNAL: Final = 128
@@ -89,31 +61,45 @@ class _Version(argparse.Action):
 
 def _parser() -> argparse.ArgumentParser:
     width = max(map(len, VERBS))
-    verbs = "\n".join(f"  {verb:<{width}}  {text}" for verb, text in VERBS.items())
+    parts = [
+        "\n".join(
+            [f"{group}:", *(f"  {it.name:<{width}}  {it.text}" for it in VERBS.values() if it.group == group)]
+        )
+        for group in GROUPS
+    ]
     parser = Parser("seekwarc", "WARC files with random access inside their records.")
     parser.usage = "seekwarc [--version] VERB ..."
-    parser.epilog = f"verbs:\n{verbs}\n\n{EPILOG}"
+    parser.epilog = "\n\n".join([*parts, EPILOG])
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and the codec")
     parser.add_argument("verb", metavar="VERB", help=argparse.SUPPRESS)
     return parser
 
 
-def _verb_of(words: list[str]) -> tuple[str | None, list[str]]:
+def _verb_of(words: list[str]) -> tuple[Verb | None, list[str]]:
     """Return the verb and what follows it. `help VERB` is what `VERB --help` is."""
     if words[:1] == ["help"]:
         words = [*words[1:2], "--help"]
     if not words:
         return None, []
-    verb, *rest = words
-    if verb == "conform":
-        _parser().exit(
-            2, "seekwarc: conform is a script of the sources now: `python spec-notes/conform.py`\n"
-        )
-    if verb not in VERBS:
-        parser = _parser()
-        parser.parse_args([verb])  # An option: help, the version, or none that there is.
-        parser.error(f"unknown verb {verb!r}{did_you_mean(verb, VERBS)}")
-    return verb, rest
+    first, *rest = words
+    if first in VERBS and " ".join(words[:2]) not in RENAMED:
+        return VERBS[first], rest
+    parser = _parser()
+    if first == "conform":
+        text = "seekwarc: conform is a script of the sources now: `python spec-notes/conform.py`\n"
+        parser.exit(FAILED, text)
+    for old in (first, " ".join(words[:2])):
+        if old in RENAMED:
+            parser.exit(FAILED, f"seekwarc: `seekwarc {old}` is now `seekwarc {RENAMED[old]}`\n")
+    if first.startswith("-"):
+        parser.parse_known_args([first, "VERB"])  # Help and the version end here.
+        option, verb = first.partition("=")[0], next((it for it in words if it in VERBS), None)
+        if verb is None:
+            parser.error(f"unrecognized arguments: {option}")
+        place = words.index(verb)
+        command = shlex.join(["seekwarc", verb, *words[:place], *words[place + 1 :]])
+        parser.exit(FAILED, f"seekwarc: {option} goes after the verb: {command}\n")
+    return parser.error(f"unknown verb {first!r}{did_you_mean(first, VERBS)}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -148,7 +134,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return status
 
 
-def _status_of(verb: str | None, words: list[str]) -> int:
+def _status_of(verb: Verb | None, words: list[str]) -> int:
     """Run a verb, report what went wrong, and return the exit status."""
     try:
         if sys.stdout is None:
@@ -178,22 +164,16 @@ def _status_of(verb: str | None, words: list[str]) -> int:
     return status
 
 
-def _run(verb: str, words: list[str]) -> int:
-    # Only the verb that is run is imported: each starts as fast as it can.
-    module = importlib.import_module(f"seekwarc.cli.{verb}")
-    parser = Parser(f"seekwarc {verb}", module.__doc__)
-    module.add_arguments(parser)
-    parser.hide_rare()
-    options = parser.parse_args(_joined_ranges(words))
+def _run(verb: Verb, words: list[str]) -> int:
+    options = verb.parser().parse_args(_joined_ranges(words))
     try:
-        status: int = module.run(options)
+        return verb.run(options)
     except (SeekWarcError, ValueError, OSError) as error:
         # An error without a file name is one of standard output itself.
         is_of_a_file = isinstance(error, SeekWarcError | ValueError) or error.filename is not None
         if getattr(options, "json", False) and is_of_a_file:
             _print_failure(options, error)
         raise
-    return status
 
 
 def _print_failure(options: argparse.Namespace, error: Exception) -> None:

@@ -54,7 +54,7 @@ class Parser(argparse.ArgumentParser):
     """A parser whose errors take one line and name the command that helps."""
 
     def __init__(self, prog: str | None = None, description: str | None = None, **options: Any) -> None:  # noqa: ANN401
-        super().__init__(prog=prog, description=description, **{"formatter_class": Help, **options})
+        super().__init__(prog, description=description, allow_abbrev=False, formatter_class=Help, **options)
         # From Python 3.15 on argparse has suggestions of its own, beside those that `error` adds.
         self.suggest_on_error = False
 

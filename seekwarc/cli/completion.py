@@ -8,11 +8,10 @@ seekwarc completion fish > ~/.config/fish/completions/seekwarc.fish
 from __future__ import annotations
 
 import argparse
-import importlib
 from collections.abc import Mapping
 from typing import Final
 
-from seekwarc.cli.arguments import Parser
+from seekwarc.cli.verbs import VERBS
 
 __all__ = ["add_arguments", "run"]
 
@@ -61,19 +60,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    # Imported here: the module with the list of verbs imports this one.
-    from seekwarc.cli import VERBS
-
-    known = {verb: _options(verb) for verb in VERBS}
+    texts = {verb.name: verb.text for verb in VERBS.values()}
+    known = {verb.name: sorted(_long_options(verb.parser())) for verb in VERBS.values()}
     script = {"bash": _bash, "zsh": _zsh, "fish": _fish}[options.shell]
-    print(script(VERBS, known), end="")
+    print(script(texts, known), end="")
     return 0
-
-
-def _options(verb: str) -> list[str]:
-    parser = Parser(verb)
-    importlib.import_module(f"seekwarc.cli.{verb}").add_arguments(parser)
-    return sorted(_long_options(parser))
 
 
 def _long_options(parser: argparse.ArgumentParser) -> set[str]:

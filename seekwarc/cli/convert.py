@@ -199,7 +199,7 @@ class _Converting:
         if _is_pipe(source):
             raise SourceError(
                 "a pipe cannot be read twice, to train and to convert: store it in a file, or "
-                "make a dictionary from other files with `seekwarc train`",
+                "make a dictionary from other files with `seekwarc dictionary train`",
                 source=job.source,
             )
         Writer(io.BytesIO(), **self.settings).abort()

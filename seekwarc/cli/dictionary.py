@@ -1,11 +1,10 @@
-"""Extract the dictionary of a .warc.zst, or describe it.
+"""Train a dictionary, extract that of a .warc.zst, or describe it.
 
+  seekwarc dictionary train crawl-*.warc.gz -o crawl.dict
   seekwarc dictionary extract crawl.warc.zst -o crawl.dict
-  zstd -D crawl.dict -dc crawl.warc.zst | less
-  seekwarc dictionary info crawl.warc.zst
+  seekwarc dictionary show crawl.warc.zst
 
-FILE is a .warc.zst with a dictionary, compressed or not, or a file that is a dictionary. `-` is
-standard input or standard output.
+`seekwarc dictionary train --help` (or extract, show) explains each.
 """
 
 from __future__ import annotations
@@ -17,6 +16,8 @@ from seekwarc.cli.options import add_limit_arguments, dictionary_at, limit_optio
 from seekwarc.cli.printing import dictionary_json, done_json, picked, report_done
 from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option, output_target
+from seekwarc.cli.train import __doc__ as train_text
+from seekwarc.cli.train import add_train_arguments, train_dictionary
 from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import (
     FIRST_RANDOM_ID,
@@ -29,22 +30,45 @@ from seekwarc.write.opening import committed
 
 __all__ = ["add_arguments", "run"]
 
+FILE = """
+FILE is a .warc.zst with a dictionary, compressed or not, or a file that is a dictionary. `-` is standard
+input or standard output.
+"""
+EXTRACT = f"""Write the dictionary of a .warc.zst into a file, for `zstd -D`.
+{FILE}
+seekwarc dictionary extract crawl.warc.zst -o crawl.dict
+zstd -D crawl.dict -dc crawl.warc.zst | less
+"""
+SHOW = f"""Print the ID of a dictionary, its sizes and how it is stored.
+{FILE}
+seekwarc dictionary show crawl.warc.zst
+"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True, metavar="extract|info")
-    extract = actions.add_parser("extract", help="write the raw dictionary, for `zstd -D`")
-    extract.add_argument("file", metavar="FILE")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="train|extract|show")
+    text = "make a dictionary from the records of files"
+    train = actions.add_parser("train", help=text, description=train_text)
+    add_train_arguments(train)
+    extract = actions.add_parser(
+        "extract", help="write the raw dictionary, for `zstd -D`", description=EXTRACT
+    )
+    show = actions.add_parser("show", help="print its ID, its sizes and how it is stored", description=SHOW)
+    for action in (extract, show):
+        action.add_argument("file", metavar="FILE")
     add_output_arguments(extract, "DICT", "the dictionary")
-    info = actions.add_parser("info", help="print its ID, its sizes and how it is stored")
-    info.add_argument("file", metavar="FILE")
-    for action in (extract, info):
+    for action in (extract, show):
         add_json_argument(action)
         add_limit_arguments(action)
+    for action in (train, extract, show):
+        action.hide_rare()
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.action == "train":
+        return train_dictionary(options)
     found = dictionary_at(options.file, **limit_options(options))
-    if options.action == "info":
+    if options.action == "show":
         print(done_json(file=options.file, **_json(found)) if options.json else _text(found))
         return 0
     target = output_target(options.output)

@@ -4,9 +4,15 @@ INDEX is a sorted CDXJ file (`-`: standard input), the index of a ZipNum cluster
 a columnar index in Parquet, here or remote, or a folder of those. Dates are 4 to 14 digits (2026,
 20261121093000) or 2026-11-21T09:30:00Z. Exit status 1 means that there is no such capture.
 
+With --url, the address of a capture in a running `seekwarc serve` is printed, for ffmpeg, ffprobe, mpv or
+curl. The server is not asked. INDEX may then be an archive, too, which is read to its end. Players read by
+range, so cutting five seconds from the middle of a film costs a few frames.
+
 seekwarc lookup crawl.cdxj http://example.org/ --since 2025 --until 2026
 seekwarc lookup crawl.cdxj http://example.org/ --closest 20261121 --limit 1
 seekwarc lookup crawl.cdxj example.org --match domain --filter '=status:200' --filter '!~mime:image/.*' --json
+ffmpeg -ss 600 -t 5 -i "$(seekwarc lookup crawl.cdxj https://example.org/film.mp4 --url)" -c copy cut.mp4
+seekwarc lookup crawl.warc.zst https://example.org/film.mp4 --url --closest 2026 --server http://127.0.0.1:8091/
 """
 
 from __future__ import annotations
@@ -16,14 +22,18 @@ import re
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from itertools import islice
 
 from seekwarc.cdx.index import Capture, Index
+from seekwarc.cli.addresses import add_address_arguments, address, address_in_archive, is_archive
 from seekwarc.cli.arguments import add_flag, add_json_argument, argument, number
-from seekwarc.cli.options import add_index_limits, index_limits
+from seekwarc.cli.options import add_index_limits, add_limit_arguments, index_limits
 from seekwarc.cli.printing import printable
 from seekwarc.cli.targets import input_target
 from seekwarc.errors import NotFoundError
+from seekwarc.format.cdxj import date_digits
+from seekwarc.format.dates import LATEST
 from seekwarc.format.json_text import json_text
 from seekwarc.format.uri import as_utf8
 from seekwarc.jobs.pipes import searchable
@@ -45,7 +55,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("uri", metavar="URI")
     parser.add_argument("--since", "--from", metavar="DATE", help="earliest date")
     parser.add_argument("--until", "--to", metavar="DATE", help="latest date; 2026 includes all of that year")
-    parser.add_argument("--closest", metavar="DATE", help="captures alone, nearest to this date first")
+    parser.add_argument(
+        "--closest",
+        metavar="DATE",
+        type=argument(date_digits),
+        help="captures alone, nearest to this date first",
+    )
     parser.add_argument("--limit", metavar="N", type=LIMIT, help="print at most this many captures")
     parser.add_argument(
         "--match",
@@ -68,10 +83,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shown = parser.add_mutually_exclusive_group()
     add_json_argument(shown, "capture")
     add_flag(shown, "--cdxj", text="print CDXJ lines")
+    add_address_arguments(shown, parser)
+    add_limit_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     show = _json if options.json else _cdxj if options.cdxj else _line
+    closest, limit = options.closest, options.limit
+    if options.url:
+        if is_archive(options.index):
+            print(address_in_archive(options))
+            return 0
+        show, limit = partial(_url, options), limit or 1
+        if options.match == "exact":
+            closest = closest or LATEST
     with ExitStack() as opened:
         target: str | RangeSource = options.index
         if options.index == "-":
@@ -83,11 +108,11 @@ def run(options: argparse.Namespace) -> int:
             match=options.match,
             since=options.since,
             until=options.until,
-            closest=options.closest,
+            closest=closest,
         )
         wanted = (it for it in captures if all(passes(it) for passes in options.filters))
         found = 0
-        for capture in islice(wanted, options.limit):
+        for capture in islice(wanted, limit):
             if not found and show is _line:
                 print(HEADER)
             found += 1
@@ -123,6 +148,10 @@ def _filter(text: str) -> Filter:
 
 def _fields(capture: Capture) -> dict[str, str]:
     return {"urlkey": capture.key, "timestamp": capture.timestamp, **capture.fields}
+
+
+def _url(options: argparse.Namespace, capture: Capture) -> str:
+    return address(options, capture.uri, capture.date)
 
 
 def _json(capture: Capture) -> str:

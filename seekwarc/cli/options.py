@@ -130,8 +130,8 @@ def writer_options(options: argparse.Namespace) -> dict[str, Any]:
     given = _given(options, WriteOptions)
     if options.dictionary == TRAIN:
         raise SeekWarcError(
-            "--dictionary train works only with `seekwarc convert`; make a dictionary with `seekwarc train` "
-            "and name its file (a file named train is ./train)"
+            "--dictionary train works only with `seekwarc convert`; make a dictionary with `seekwarc "
+            "dictionary train` and name its file (a file named train is ./train)"
         )
     if options.dictionary is not None:
         given["dictionary"] = dictionary_at(options.dictionary, **limit_options(options)).dictionary

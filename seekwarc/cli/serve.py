@@ -1,8 +1,8 @@
 """Serve archives to a browser on this computer: search records, view them, play films and scrub.
 
 Prints the address to open, and the form of addresses for players: /payload?uri=...&date=... (see `seekwarc
-url`). `--host 0.0.0.0` gives other computers access: there are no passwords, so everyone who can reach the
-port can read everything in the archives. Ctrl-C stops the server.
+lookup --url`). `--host 0.0.0.0` gives other computers access: there are no passwords, so everyone who can
+reach the port can read everything in the archives. Ctrl-C stops the server.
 
 With a search index of `seekwarc index --text`, the texts of pages can be searched, too.
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from seekwarc.serve.library import Library
 
-__all__ = ["DEFAULT_HOST", "DEFAULT_PORT", "PORT", "add_arguments", "run", "web_address"]
+__all__ = ["add_arguments", "run"]
 
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 8090
@@ -174,13 +174,13 @@ def _announce(
     options: argparse.Namespace, library: Library, listener: socket.socket, replay: str | None
 ) -> None:
     host, port = listener.getsockname()[:2]
-    address = web_address(host, port)
+    address = _web_address(host, port)
     files = counted(len(library.files), "file") if len(library.files) > 1 else library.files[0].name
     print(f"{printable(files)} at {address} (Ctrl-C stops it)")
-    elsewhere = "" if port == DEFAULT_PORT else f" --port {port}"
+    elsewhere = "" if port == DEFAULT_PORT else f" --server {address}"
     print(
         f"ffmpeg, ffprobe and mpv open {address}payload?uri=URI&date=DATE; "
-        f"`seekwarc url FILE --uri URI{elsewhere}` prints the address of a capture",
+        f"`seekwarc lookup FILE URI --url{elsewhere}` prints the address of a capture",
         flush=True,
     )
     if replay is not None:
@@ -223,7 +223,7 @@ def _listen(options: argparse.Namespace, first: int) -> socket.socket:
     )
 
 
-def web_address(host: str, port: int) -> str:
+def _web_address(host: str, port: int) -> str:
     shown = {"0.0.0.0": DEFAULT_HOST, "::": "::1"}.get(host, host)  # noqa: S104
     return f"http://[{shown}]:{port}/" if ":" in shown else f"http://{shown}:{port}/"
 

@@ -1,6 +1,6 @@
 """Train a dictionary on records like those it will compress: of the same site, or the same crawl.
 
-  seekwarc train crawl-*.warc.gz -o crawl.dict
+  seekwarc dictionary train crawl-*.warc.gz -o crawl.dict
   seekwarc convert crawl-00000.warc.gz crawl-00000.warc.zst --dictionary crawl.dict
 
 It helps small records most, and every file that uses it stores a copy. For each file, its saving is measured
@@ -26,14 +26,14 @@ from seekwarc.storage.expand import expand
 from seekwarc.write.files import refuse_same_file
 from seekwarc.write.opening import committed
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_train_arguments", "train_dictionary"]
 
 GAIN_FIELDS = ("records", "measured", "size_without", "size_with", "saving")
 MAX_KINDS = 20
 """Kinds of records that are listed; JSON has all."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_train_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE|FOLDER", nargs="+", help=".warc.zst, .warc.gz or .warc")
     add_output_arguments(parser, "DICT", "the dictionary")
     parser.add_argument(
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_limit_arguments(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def train_dictionary(options: argparse.Namespace) -> int:
     target = output_target(options.output)
     # A file that is named twice would be measured on records that were trained on.
     files = list(expand(options.files))

@@ -560,7 +560,7 @@ def test_a_dictionary_is_trained_on_the_way(command, site, tmp_path) -> None:
     done = command("convert", site, path, "--dictionary", "train", "--json").json
     command("convert", site, plain)
     told = done["dictionary"]
-    found = command("dictionary", "info", path, "--json").json
+    found = command("dictionary", "show", path, "--json").json
     assert (found["id"], found["size"], found["stored_size"]) == (
         told["id"],
         told["size"],
@@ -586,7 +586,7 @@ def test_output_says_what_a_dictionary_saves(command, site, tmp_path) -> None:
 @pytest.mark.parametrize("pipe", [False, True])
 def test_what_a_given_dictionary_saves_is_measured(command, site, tmp_path, pipe) -> None:
     (tmp_path / "other.warc").write_bytes(pages(400, first=5000).plain().bytes())
-    command("train", tmp_path / "other.warc", "-o", tmp_path / "d")
+    command("dictionary", "train", tmp_path / "other.warc", "-o", tmp_path / "d")
     words = (tmp_path / "new.warc.zst", "--dictionary", tmp_path / "d", "--json")
     if pipe:
         told = command("convert", "-", *words, stdin=site.read_bytes()).json["dictionary"]
@@ -619,7 +619,7 @@ def test_a_pipe_cannot_be_trained_on(command, site, tmp_path) -> None:
     words = ("new.warc.zst", "--dictionary", "train")
     told = command("convert", "-", *words, stdin=site.read_bytes(), status=2, cwd=tmp_path).stderr
     assert "-: a pipe cannot be read twice" in told
-    assert "seekwarc train" in told
+    assert "seekwarc dictionary train" in told
     os.mkfifo(tmp_path / "pipe")
     assert "pipe: a pipe cannot" in command("convert", "pipe", *words, status=2, cwd=tmp_path).stderr
     assert left_in(tmp_path) == ["pipe"]
@@ -641,7 +641,7 @@ def test_too_little_to_train_on_is_reported_and_leaves_nothing(command, crawl, t
 
 
 @pytest.mark.parametrize("name", ["a.warc.gz", "a.warc"])
-@pytest.mark.parametrize("dictionary", ["train", "d"])
+@pytest.mark.parametrize("dictionary", ["dictionary", "train", "d"])
 def test_other_compressions_take_no_dictionary(command, site, tmp_path, name, dictionary) -> None:
     (tmp_path / "d").write_bytes(some_dictionary().as_bytes())
     stderr = command("convert", site, name, "--dictionary", dictionary, status=2, cwd=tmp_path).stderr
@@ -698,7 +698,7 @@ def test_nothing_but_convert_can_train(command, site, tmp_path) -> None:
 def test_a_file_of_the_name_train_can_still_be_named(command, site, tmp_path) -> None:
     (tmp_path / "train").write_bytes(some_dictionary().as_bytes())
     command("convert", site, "a.warc.zst", "--dictionary", "./train", cwd=tmp_path)
-    told = command("dictionary", "info", "a.warc.zst", "--json", cwd=tmp_path).json
+    told = command("dictionary", "show", "a.warc.zst", "--json", cwd=tmp_path).json
     assert told["id"] == some_dictionary().dict_id()
 
 

@@ -52,7 +52,7 @@ def test_the_zstd_command_takes_what_comes_out(command, tmp_path, compressed) ->
 @pytest.mark.parametrize("compressed", [True, False])
 def test_what_there_is_to_tell(command, tmp_path, compressed) -> None:
     path = file_with(tmp_path / "a.warc.zst", compressed=compressed)
-    told = command("dictionary", "info", path, "--json").json
+    told = command("dictionary", "show", path, "--json").json
     stored = int.from_bytes(path.read_bytes()[4:8], "little")
     assert told == {
         "file": str(path),
@@ -67,7 +67,7 @@ def test_what_there_is_to_tell(command, tmp_path, compressed) -> None:
         "keeps_limits": True,
     }
     assert (stored < len(DATA)) == compressed
-    out = command("dictionary", "info", path).out
+    out = command("dictionary", "show", path).out
     assert str(ID) in out
     assert f"{len(DATA)} bytes" in out
     assert ("not compressed" in out) != compressed
@@ -75,13 +75,13 @@ def test_what_there_is_to_tell(command, tmp_path, compressed) -> None:
 
 def test_a_bare_dictionary_is_described_too(command, tmp_path) -> None:
     (tmp_path / "a.dict").write_bytes(DATA)
-    told = command("dictionary", "info", tmp_path / "a.dict", "--json").json
+    told = command("dictionary", "show", tmp_path / "a.dict", "--json").json
     assert (told["id"], told["framed"], told["stored_size"]) == (ID, False, len(DATA))
 
 
 def test_an_id_outside_the_range_of_the_standard_is_reported(command, tmp_path) -> None:
     (tmp_path / "a.dict").write_bytes(DATA[:4] + b"\x07\0\0\0" + DATA[8:])
-    assert "outside 32768 to 2147483647" in command("dictionary", "info", tmp_path / "a.dict").out
+    assert "outside 32768 to 2147483647" in command("dictionary", "show", tmp_path / "a.dict").out
 
 
 def test_pipes_work_at_both_ends(command, tmp_path) -> None:
@@ -89,7 +89,7 @@ def test_pipes_work_at_both_ends(command, tmp_path) -> None:
     answer = command("dictionary", "extract", "-", "-o", "-", stdin=stored)
     assert answer.stdout == DATA
     assert str(ID) in answer.stderr
-    assert command("dictionary", "info", "-", "--json", stdin=DATA).json["id"] == ID
+    assert command("dictionary", "show", "-", "--json", stdin=DATA).json["id"] == ID
 
 
 def test_what_train_makes_comes_out_of_what_convert_makes(command, tmp_path) -> None:
@@ -98,7 +98,7 @@ def test_what_train_makes_comes_out_of_what_convert_makes(command, tmp_path) -> 
     for number in range(200):
         made.record(text(700, seed=number))
     (tmp_path / "b.warc").write_bytes(made.plain().bytes())
-    command("train", "b.warc", "-o", "b.dict", cwd=tmp_path)
+    command("dictionary", "train", "b.warc", "-o", "b.dict", cwd=tmp_path)
     limit = ("--max-table", "1M")
     command("convert", "a.warc.gz", "c.warc.zst", "--dictionary", "b.dict", *limit, cwd=tmp_path)
     command("dictionary", "extract", "c.warc.zst", "-o", "c.dict", *limit, cwd=tmp_path)
@@ -158,8 +158,8 @@ def test_wrong_words_are_wrong_usage(command) -> None:
 
 def test_what_cannot_be_read_or_written_is_reported(command, tmp_path, only_readable) -> None:
     path = file_with(tmp_path / "a.warc.zst")
-    assert "not-there" in command("dictionary", "info", "not-there", status=2).stderr
-    assert str(tmp_path) in command("dictionary", "info", tmp_path, status=2).stderr
+    assert "not-there" in command("dictionary", "show", "not-there", status=2).stderr
+    assert str(tmp_path) in command("dictionary", "show", tmp_path, status=2).stderr
     stderr = command("dictionary", "extract", path, "-o", only_readable / "d", status=2).stderr
     assert f"{only_readable / 'd'}: cannot be written: " in stderr
     stderr = command("dictionary", "extract", path, "-o", "/dev/full", status=2).stderr
@@ -191,7 +191,7 @@ READING = {
     "cat": ("cat", "{}", "--uri", "http://example.org/3"),
     "convert": ("convert", "{}", "new.warc"),
     "train": ("train", "{}", "-o", "new.dict"),
-    "dictionary info": ("dictionary", "info", "{}"),
+    "dictionary info": ("dictionary", "show", "{}"),
     "dictionary extract": ("dictionary", "extract", "{}", "-o", "new.dict"),
 }
 
@@ -224,7 +224,7 @@ def test_the_window_has_a_limit_that_can_be_moved(command, tmp_path, verb) -> No
 
 def test_the_window_of_a_compressed_dictionary_has_a_limit_too(command, tmp_path) -> None:
     path = file_with(tmp_path / "a.warc.zst")
-    stderr = command("dictionary", "info", path, "--max-window", "4K", status=1).stderr
+    stderr = command("dictionary", "show", path, "--max-window", "4K", status=1).stderr
     assert f"needs a window of {len(DATA)} bytes, the limit is 4096" in stderr
 
 
@@ -255,15 +255,15 @@ def test_a_dictionary_beyond_the_limit_is_written_with_a_warning(command, tmp_pa
     assert "--max-dictionary" in command("ls", tmp_path / "a.warc.zst", status=1).stderr
     command("ls", tmp_path / "a.warc.zst", "--max-dictionary", "10M")
     for name in ("large.dict", "a.warc.zst"):
-        words = ("dictionary", "info", tmp_path / name, "--max-dictionary", "10M")
+        words = ("dictionary", "show", tmp_path / name, "--max-dictionary", "10M")
         assert command(*words, "--json").json["keeps_limits"] is False
         assert "above 8.0 MiB: readers need not support it" in command(*words).out
 
 
 def test_a_dictionary_on_a_pipe_has_a_limit(command) -> None:
     data = large_dictionary()
-    assert "exceeds the limit of 8388608" in command("dictionary", "info", "-", stdin=data, status=1).stderr
-    assert command("dictionary", "info", "-", "--max-dictionary", "10M", "--json", stdin=data).json[
+    assert "exceeds the limit of 8388608" in command("dictionary", "show", "-", stdin=data, status=1).stderr
+    assert command("dictionary", "show", "-", "--max-dictionary", "10M", "--json", stdin=data).json[
         "size"
     ] == len(data)
 
@@ -272,4 +272,4 @@ def test_a_bomb_is_not_unpacked(command, tmp_path) -> None:
     frame = zstd_frame(DATA + bytes(20 * MIB))
     path = tmp_path / "bomb.warc.zst"
     path.write_bytes(b"\x5d\x2a\x4d\x18" + len(frame).to_bytes(4, "little") + frame + zstd_frame(b"x"))
-    assert "exceeds the limit of 8388608" in command("dictionary", "info", path, status=1).stderr
+    assert "exceeds the limit of 8388608" in command("dictionary", "show", path, status=1).stderr

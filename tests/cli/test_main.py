@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import seekwarc
-from seekwarc.cli import VERBS
+from seekwarc.cli.verbs import GROUPS, RENAMED, VERBS
 from seekwarc.frames.codec import LIBRARY
 from tests.support.foreign import Foreign, gzip_member, warc_header
 from tests.support.processes import PATIENT
@@ -58,6 +59,7 @@ def test_every_file_of_a_verb_is_listed() -> None:
     folder = Path(seekwarc.__file__).parent / "cli"
     files = {path.stem for path in folder.glob("*.py")} - {
         "__init__",
+        "addresses",
         "arguments",
         "batch",
         "options",
@@ -71,8 +73,35 @@ def test_every_file_of_a_verb_is_listed() -> None:
         "sizes",
         "targets",
         "text_index",
+        "train",
+        "verbs",
     }
     assert files == set(VERBS)
+
+
+@pytest.mark.parametrize(("old", "new"), RENAMED.items())
+def test_an_old_name_is_refused_with_the_new_command(command, old, new) -> None:
+    told = command(*old.split(), "crawl.warc.zst", status=2).stderr
+    assert told == f"seekwarc: `seekwarc {old}` is now `seekwarc {new}`\n"
+    assert f"\n  {old} " not in command("--help").out
+
+
+def test_help_lists_verbs_in_groups(command) -> None:
+    out = command("--help").out
+    assert re.findall(r"^([a-z ]+):$", out, re.MULTILINE) == ["options", *GROUPS]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("--json ls x", "--json goes after the verb: seekwarc ls --json x"),
+        ("--jobs 4 verify x --all", "--jobs goes after the verb: seekwarc verify --jobs 4 x --all"),
+        ("--range=0-9 cat x", "--range goes after the verb: seekwarc cat --range=0-9 x"),
+        ("--frobnicate", "unknown option --frobnicate; see `seekwarc --help`"),
+    ],
+)
+def test_an_option_before_the_verb_is_wrong_usage(command, words, told) -> None:
+    assert command(*words.split(), status=2).stderr == f"seekwarc: {told}\n"
 
 
 def test_an_unknown_verb_is_wrong_usage(command) -> None:

@@ -24,7 +24,7 @@ VERBS = {
     "concat": ("concat", "URL", "-o", "NEW.warc.zst"),
     "dedupe": ("dedupe", "URL", "-o", "NEW.warc.zst"),
     "split": ("split", "URL", "-o", "NEW", "--records", "2"),
-    "train": ("train", "URL", "-o", "NEW.dictionary"),
+    "train": ("dictionary", "train", "URL", "-o", "NEW.dictionary"),
     "recover": ("recover", "URL", "NEW.warc.zst"),
 }
 

@@ -44,7 +44,7 @@ def test_it_says_where_and_serves_page_and_records(serve, crawl) -> None:
     assert address == f"http://127.0.0.1:{port}/"
     hint = process.stdout.readline().decode()
     assert f"mpv open {address}payload?uri=URI&date=DATE" in hint
-    assert f"`seekwarc url FILE --uri URI --port {port}`" in hint
+    assert f"`seekwarc lookup FILE URI --url --server http://127.0.0.1:{port}/`" in hint
     assert b"<title>seekwarc" in fetch(address)
     while not (summary := json.loads(fetch(address + "api/summary")))["complete"]:
         pass

@@ -1,4 +1,4 @@
-"""`seekwarc train`."""
+"""`seekwarc dictionary train`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_dictionary_is_made_and_helps(command, pages, tmp_path) -> None:
-    answer = command("train", *pages.iterdir(), "-o", tmp_path / "site.dict", "--size", "8K", "--json")
+    answer = command(
+        "dictionary", "train", *pages.iterdir(), "-o", tmp_path / "site.dict", "--size", "8K", "--json"
+    )
     assert answer.stderr == ""
     data = (tmp_path / "site.dict").read_bytes()
     assert data.startswith(b"\x37\xa4\x30\xec")
@@ -72,7 +74,7 @@ def test_a_dictionary_is_made_and_helps(command, pages, tmp_path) -> None:
 
 @pytest.mark.needs("zstd")
 def test_the_zstd_command_takes_it(command, pages, tmp_path) -> None:
-    command("train", pages / "one.warc.zst", "-o", "site.dict", cwd=tmp_path)
+    command("dictionary", "train", pages / "one.warc.zst", "-o", "site.dict", cwd=tmp_path)
     words = ("convert", pages / "two.warc.gz", "two.warc.zst", "--dictionary", "site.dict")
     command(*words, "--tables", "none", cwd=tmp_path)
     with seekwarc.open(tmp_path / "two.warc.zst") as archive:
@@ -87,7 +89,9 @@ def test_the_zstd_command_takes_it(command, pages, tmp_path) -> None:
 
 
 def test_output_tells_of_each_file_and_kind(command, pages, tmp_path) -> None:
-    out = command("train", pages / "one.warc.zst", pages / "three.warc", "-o", tmp_path / "site.dict").out
+    out = command(
+        "dictionary", "train", pages / "one.warc.zst", pages / "three.warc", "-o", tmp_path / "site.dict"
+    ).out
     lines = out.splitlines()
     assert lines[0].startswith("dictionary ")
     assert any(line.endswith("response video/mp4") for line in lines)
@@ -98,13 +102,15 @@ def test_output_tells_of_each_file_and_kind(command, pages, tmp_path) -> None:
 
 
 def test_pipes_work_at_both_ends(command, pages, tmp_path) -> None:
-    answer = command("train", "-", "-o", "-", "--json", stdin=(pages / "two.warc.gz").read_bytes())
+    answer = command(
+        "dictionary", "train", "-", "-o", "-", "--json", stdin=(pages / "two.warc.gz").read_bytes()
+    )
     dictionary = seekwarc.Dictionary(answer.stdout)
     assert f'"id": {dictionary.id}' in answer.stderr, "standard output is taken by the dictionary"
 
 
 def test_size_level_and_samples_are_obeyed(command, pages, tmp_path) -> None:
-    words = ("train", pages / "one.warc.zst", "-o", tmp_path / "d", "--force", "--json")
+    words = ("dictionary", "train", pages / "one.warc.zst", "-o", tmp_path / "d", "--force", "--json")
     small = command(*words, "--size", "1K").json
     assert small["size"] <= 1024
     few = command(*words, "--samples", "50").json
@@ -115,14 +121,14 @@ def test_size_level_and_samples_are_obeyed(command, pages, tmp_path) -> None:
 
 def test_a_file_named_twice_is_taken_once(command, pages, tmp_path) -> None:
     path = pages / "three.warc"
-    assert len(command("train", path, path, "-o", tmp_path / "d", "--json").json["files"]) == 1
+    assert len(command("dictionary", "train", path, path, "-o", tmp_path / "d", "--json").json["files"]) == 1
 
 
 def test_an_older_file_is_replaced_with_force_and_keeps_its_mode(command, pages, tmp_path) -> None:
     path = tmp_path / "site.dict"
     path.write_bytes(b"old")
     path.chmod(0o640)
-    command("train", pages / "three.warc", "-o", path, "--force")
+    command("dictionary", "train", pages / "three.warc", "-o", path, "--force")
     seekwarc.Dictionary(path.read_bytes())
     assert path.stat().st_mode & 0o777 == 0o640
 
@@ -146,11 +152,21 @@ WRONG = [
 )
 def test_a_wrong_value_is_refused_by_name(command, pages, tmp_path, words, told) -> None:
     path = pages / "three.warc"
-    assert told in command("train", path, "-o", "d", *words, status=2, cwd=tmp_path).stderr
+    assert told in command("dictionary", "train", path, "-o", "d", *words, status=2, cwd=tmp_path).stderr
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("words", [("train",), ("train", "a.warc"), ("train", "-o", "d")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        (
+            "dictionary",
+            "train",
+        ),
+        ("dictionary", "train", "a.warc"),
+        ("dictionary", "train", "-o", "d"),
+    ],
+)
 def test_what_is_needed_must_be_given(command, tmp_path, words) -> None:
     assert "required" in command(*words, status=2, cwd=tmp_path).stderr
 
@@ -160,13 +176,13 @@ def test_a_file_is_never_written_over(command, pages, tmp_path) -> None:
     path.write_bytes((pages / "three.warc").read_bytes())
     link.symlink_to(path)
     for target in (path, link):
-        stderr = command("train", pages / "one.warc.zst", path, "-o", target, status=2).stderr
+        stderr = command("dictionary", "train", pages / "one.warc.zst", path, "-o", target, status=2).stderr
         assert "source and target are the same file" in stderr
     assert path.read_bytes() == (pages / "three.warc").read_bytes()
 
 
 def test_too_little_is_reported(command, crawl, tmp_path) -> None:
-    stderr = command("train", crawl.zst, "-o", "d", status=1, cwd=tmp_path).stderr
+    stderr = command("dictionary", "train", crawl.zst, "-o", "d", status=1, cwd=tmp_path).stderr
     assert stderr.startswith("seekwarc: too little to train a dictionary on: ")
     assert os.listdir(tmp_path) == []
 
@@ -176,7 +192,7 @@ def test_what_helps_nothing_is_reported(command, tmp_path) -> None:
     for number in range(200):
         made.record(noise(3000, seed=number), header=b"WARC/1.0\r\nContent-Length: 3000\r\n\r\n")
     (tmp_path / "noise.warc").write_bytes(made.plain().bytes())
-    stderr = command("train", "noise.warc", "-o", "d", status=1, cwd=tmp_path).stderr
+    stderr = command("dictionary", "train", "noise.warc", "-o", "d", status=1, cwd=tmp_path).stderr
     assert "does not help here" in stderr
     assert os.listdir(tmp_path) == ["noise.warc"]
 
@@ -184,7 +200,9 @@ def test_what_helps_nothing_is_reported(command, tmp_path) -> None:
 def test_a_damaged_file_leaves_nothing(command, pages, damaged, tmp_path) -> None:
     cut = tmp_path / "cut.warc.gz"
     cut.write_bytes((pages / "two.warc.gz").read_bytes()[:-20])
-    stderr = command("train", pages / "one.warc.zst", cut, "-o", "d", status=1, cwd=tmp_path).stderr
+    stderr = command(
+        "dictionary", "train", pages / "one.warc.zst", cut, "-o", "d", status=1, cwd=tmp_path
+    ).stderr
     assert stderr.startswith(f"seekwarc: {cut}, offset ")
     assert "d" not in os.listdir(tmp_path)
 
@@ -193,20 +211,23 @@ def test_a_damaged_file_leaves_nothing(command, pages, damaged, tmp_path) -> Non
 def test_what_cannot_be_read_is_reported(command, pages, tmp_path, name, status) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "text").write_text("no WARC file")
-    words = ("train", pages / "one.warc.zst", name, "-o", "d")
+    words = ("dictionary", "train", pages / "one.warc.zst", name, "-o", "d")
     assert name in command(*words, status=status, cwd=tmp_path).stderr
     assert sorted(os.listdir(tmp_path)) == ["folder", "text"]
 
 
 def test_what_cannot_be_written_is_reported_before_anything_is_read(command, tmp_path) -> None:
     path = tmp_path / "not there" / "d"
-    assert f"{path}: cannot be written: " in command("train", "no.warc", "-o", path, status=2).stderr
+    assert (
+        f"{path}: cannot be written: "
+        in command("dictionary", "train", "no.warc", "-o", path, status=2).stderr
+    )
 
 
 @pytest.mark.parametrize("target", ["/dev/full", "-"])
 def test_a_full_device_is_reported(start, pages, target) -> None:
     with open("/dev/full", "wb") as full:
-        process = start("train", pages / "three.warc", "-o", target, stdout=full)
+        process = start("dictionary", "train", pages / "three.warc", "-o", target, stdout=full)
         stderr = process.communicate()[1]
     assert_well_behaved(process.returncode, stderr)
     assert process.returncode == 2
@@ -214,7 +235,7 @@ def test_a_full_device_is_reported(start, pages, target) -> None:
 
 
 def test_a_pipe_that_closes_is_no_error(pages) -> None:
-    command = f"{sys.executable} -m seekwarc train {pages / 'one.warc.zst'} -o -"
+    command = f"{sys.executable} -m seekwarc dictionary train {pages / 'one.warc.zst'} -o -"
     script = f"{command} | head -c 10 | wc -c; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", script], capture_output=True, check=True)
     assert b"Traceback" not in done.stderr
@@ -225,7 +246,7 @@ def test_a_pipe_that_closes_is_no_error(pages) -> None:
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_leaves_nothing(start, pages, tmp_path, number, status) -> None:
-    process = start("train", "-", "-o", tmp_path / "d")
+    process = start("dictionary", "train", "-", "-o", tmp_path / "d")
     # More than a pipe holds: when it is through, most of it has been sampled.
     process.stdin.write((pages / "three.warc").read_bytes() * 10)
     process.stdin.flush()
@@ -238,7 +259,7 @@ def test_a_signal_leaves_nothing(start, pages, tmp_path, number, status) -> None
 
 
 def test_a_terminal_is_shown_how_far_it_is(pages, tmp_path) -> None:
-    status, shown = run_on_terminal("train", pages / "one.warc.zst", "-o", tmp_path / "d")
+    status, shown = run_on_terminal("dictionary", "train", pages / "one.warc.zst", "-o", tmp_path / "d")
     assert status == 0
     assert b"sampling" in shown
     assert not shown.rpartition(b"\r")[2].strip(), "the bar is taken away at the end"
@@ -248,7 +269,7 @@ def test_standard_output_that_is_a_terminal_gets_no_dictionary(pages) -> None:
     import pty  # noqa: PLC0415
 
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "seekwarc", "train", str(pages / "three.warc"), "-o", "-"]
+    command = [sys.executable, "-m", "seekwarc", "dictionary", "train", str(pages / "three.warc"), "-o", "-"]
     done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, check=False)
     os.close(theirs)
     os.close(ours)
@@ -265,6 +286,6 @@ def test_names_are_shown_and_not_obeyed(command, hostile, tmp_path) -> None:
             block, header=record_header(kind, len(block), number, ("Content-Type", "text/\x1b[2Jhtml\x9b"))
         )
     (tmp_path / "strange.warc.zst").write_bytes(made.bytes())
-    out = command("train", tmp_path / "strange.warc.zst", "-o", tmp_path / "d").out
+    out = command("dictionary", "train", tmp_path / "strange.warc.zst", "-o", tmp_path / "d").out
     assert "\\x1b[2j" in out
     assert all(character.isprintable() for line in out.splitlines() for character in line)

@@ -1,4 +1,4 @@
-"""A real ffmpeg reads an archived film through the address that `seekwarc url` prints."""
+"""A real ffmpeg reads an archived film through the address that `seekwarc lookup --url` prints."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def served(tmp_path_factory) -> Iterator[Served]:
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
             port = re.search(r"http://\S+:(\d+)/", process.stdout.readline())[1]
-            words = ["url", archive, "--uri", URI, "--port", port]
+            words = ["lookup", archive, URI, "--url", "--server", f"http://127.0.0.1:{port}/"]
             done = subprocess.run(
                 [sys.executable, "-m", "seekwarc", *words],
                 cwd=ROOT,

@@ -2,7 +2,7 @@
 
     python -m tests.support.film_mutants --count 20000 --first 0
 
-opens them as `seekwarc clip`, `frames` and `serve` do, and prints what came of it. All choices follow from
+opens them as `seekwarc clip`, `pictures` and `serve` do, and prints what came of it. All choices follow from
 the number of a mutant, so that it can be made again.
 """
 

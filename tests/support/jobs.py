@@ -100,7 +100,7 @@ JOBS = {
         together=True,
     ),
     "join": Job("join {}/parts.warc.zst -o new.warc.zst", ("new.warc.zst",)),
-    "train": Job("train {}/pages.warc -o new.dict", ("new.dict",)),
+    "train": Job("dictionary train {}/pages.warc -o new.dict", ("new.dict",)),
     "dictionary extract": Job("dictionary extract {}/with.warc.zst -o new.dict", ("new.dict",)),
     "demo": Job("demo new --size 100K", ("new/demo.warc.zst", "new/demo.warc.gz")),
     "append": Job("append old.warc.zst", ("old.warc.zst",)),

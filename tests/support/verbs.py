@@ -58,7 +58,7 @@ VERBS: dict[str, dict[str, tuple[str, ...]]] = {
         ),
     },
     "clip": {"clip {file} --uri http://example.org/film.mp4 --from 0 --to 1 -o {new}.mkv": ("film.warc",)},
-    "frames": {"frames {file} --uri http://example.org/film.mp4 --every 2 -o {new}": ("film.warc",)},
+    "pictures": {"pictures {file} --uri http://example.org/film.mp4 --every 2 -o {new}": ("film.warc",)},
     "extract": {"extract {file} -o {new}": ARCHIVES, "extract {file} -o {new} --partial": ARCHIVES},
     "text": {"text {file} -o {new}.jsonl": ARCHIVES},
     "info": {
@@ -76,6 +76,7 @@ VERBS: dict[str, dict[str, tuple[str, ...]]] = {
     "lookup": {
         "lookup {file} " + URI: INDEXES,
         "lookup {file} http://example.org/ --match domain --json": INDEXES,
+        "lookup {file} --url " + URI: (*ARCHIVES, *INDEXES),
     },
     "search": {"search {file} tea": ("a.fts",), 'search {file} "earl grey" --order date --json': ("a.fts",)},
     "verify": {"verify {file}": ARCHIVES, "verify --all --profile --json {file}": ARCHIVES},
@@ -98,9 +99,9 @@ VERBS: dict[str, dict[str, tuple[str, ...]]] = {
         "dedupe a.warc {file} -o {new}.warc.zst": ARCHIVES,
         "dedupe --undo {file} -o {new}.warc.zst": ARCHIVES,
     },
-    "train": {"train {file} -o {new}.dict": ARCHIVES},
     "dictionary": {
-        "dictionary info {file}": ("d.warc.zst", "dict", *ARCHIVES),
+        "dictionary train {file} -o {new}.dict": ARCHIVES,
+        "dictionary show {file}": ("d.warc.zst", "dict", *ARCHIVES),
         "dictionary extract {file} -o {new}.dict": ("d.warc.zst", *ARCHIVES),
     },
     "serve": {"serve --port 0 {file}": (*ARCHIVES, *INDEXES), "serve --port 0 a.warc {file}": ("a.fts",)},
@@ -110,7 +111,6 @@ VERBS: dict[str, dict[str, tuple[str, ...]]] = {
         "wacz create {file} -o {new}.wacz": ARCHIVES,
         "wacz create a.warc --pages {file} -o {new}.wacz": ("uris",),
     },
-    "url": {"url {file} --uri " + URI: (*ARCHIVES, *INDEXES)},
     "completion": {"completion bash": ("a.warc",)},
     "demo": {
         "demo -o {file} --size 64K": ("a.warc",),

@@ -27,14 +27,14 @@ def film(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def address(film: Path, tmp_path: Path) -> Iterator[str]:
-    """What `seekwarc url` prints while `seekwarc serve` runs."""
+    """What `seekwarc lookup --url` prints while `seekwarc serve` runs."""
     crawl = write_crawl(tmp_path / "crawl.warc.zst", film=film.read_bytes())
     seekwarc = [sys.executable, "-m", "seekwarc"]
     with subprocess.Popen(
         [*seekwarc, "serve", "--port", "0", crawl], stdout=subprocess.PIPE, text=True
     ) as server:
         port = re.search(r"http://127.0.0.1:(\d+)", server.stdout.readline())[1]
-        asked = [*seekwarc, "url", crawl, "--uri", FILM_URI, "--port", port]
+        asked = [*seekwarc, "lookup", crawl, FILM_URI, "--url", "--server", f"http://127.0.0.1:{port}"]
         yield subprocess.run(asked, capture_output=True, check=True, text=True).stdout.strip()
         server.terminate()
 

@@ -110,13 +110,14 @@ def test_files_are_joined(tmp_path: Path, source: Path) -> None:
     assert blocks(tmp_path / "all.warc.zst") == BLOCKS * 2
 
 
-VERBS_OF_THE_LIBRARY = {"ls", "cat", "clip", "lookup", "serve", "url", "completion", "demo"}
+VERBS_OF_THE_LIBRARY = {"ls", "cat", "clip", "lookup", "serve", "completion", "demo"}
 """What programs do without `tools`; tools/README.md says how."""
 
 
 def test_every_verb_for_whole_files_is_a_function() -> None:
-    # `sidecar` and `index_text` are options of the verb `index`, and `wacz` is several verbs.
-    named = {"wacz" if it.endswith("_wacz") else it for it in tools.__all__}
+    # `sidecar` and `index_text` are options of the verb `index`; `wacz` and `dictionary` are several verbs.
+    names = {"frames": "pictures", "train": "dictionary"}
+    named = {"wacz" if it.endswith("_wacz") else names.get(it, it) for it in tools.__all__}
     assert set(VERBS) - VERBS_OF_THE_LIBRARY == named - {"sidecar", "index_text", "SearchIndex"}
 
 

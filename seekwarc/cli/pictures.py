@@ -6,8 +6,8 @@ pictures are made, and the exit status is 1.
 
 This needs the package av: pip install 'seekwarc[media]'.
 
-seekwarc frames crawl.warc.zst --uri https://example.org/film.mp4 --every 30s -o pictures
-seekwarc frames crawl.warc.zst 3117 --every 1:00 --sheet film.png
+seekwarc pictures crawl.warc.zst --uri https://example.org/film.mp4 --every 30s -o pictures
+seekwarc pictures crawl.warc.zst 3117 --every 1:00 --sheet film.png
 """
 
 from __future__ import annotations
@@ -56,8 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--format", choices=("jpg", "png"), default="jpg", help="default: jpg")
     parser.add_argument(
-        "--max",
-        dest="limit",
+        "--limit",
         type=number("number of pictures", 1, MAX_ASKED),
         default=MAX_PICTURES,
         metavar="N",
@@ -86,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
             )
         cost, length = found.cost(), record.length
     if not done.is_complete:
-        say(f"only the first {done.pictures} pictures were made; --max allows more")
+        say(f"only the first {done.pictures} pictures were made; --limit allows more")
     if options.json:
         fields = {
             "file": record.source,

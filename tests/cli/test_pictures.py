@@ -1,4 +1,4 @@
-"""`seekwarc frames`."""
+"""`seekwarc pictures`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def films(tmp_path_factory):
 
 
 def test_pictures_are_named_by_their_times(command, films, tmp_path) -> None:
-    answer = command("frames", films, "--uri", URI, "--every", "2.5s", "-o", tmp_path / "new")
+    answer = command("pictures", films, "--uri", URI, "--every", "2.5s", "-o", tmp_path / "new")
     names = ["00-00-00.000.jpg", "00-00-02.500.jpg", "00-00-05.000.jpg"]
     assert sorted(it.name for it in (tmp_path / "new").iterdir()) == names
     assert answer.out.splitlines()[:3] == names
@@ -27,7 +27,7 @@ def test_pictures_are_named_by_their_times(command, films, tmp_path) -> None:
 
 def test_json_lists_each_picture(command, films, tmp_path) -> None:
     words = ("--every", "2.5", "-o", tmp_path, "--format", "png", "--width", "64", "--json")
-    *pictures, film = command("frames", films, "--uri", URI, *words).json_lines
+    *pictures, film = command("pictures", films, "--uri", URI, *words).json_lines
     assert [(it["target"], it["wanted"], it["time"], it["keyframe"]) for it in pictures] == [
         ("00-00-00.000.png", 0, 0, 0),
         ("00-00-02.500.png", 2.5, 2.48, 2),
@@ -38,18 +38,18 @@ def test_json_lists_each_picture(command, films, tmp_path) -> None:
 
 
 def test_a_sheet_needs_no_folder(command, films, tmp_path) -> None:
-    command("frames", films, "--uri", URI, "--every", "1", "--sheet", tmp_path / "sheet.png")
+    command("pictures", films, "--uri", URI, "--every", "1", "--sheet", tmp_path / "sheet.png")
     assert (tmp_path / "sheet.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_number_is_limited_and_that_is_said(command, films, tmp_path) -> None:
-    answer = command("frames", films, "--uri", URI, "--every", "0.1", "--max", "4", "-o", tmp_path)
+    answer = command("pictures", films, "--uri", URI, "--every", "0.1", "--limit", "4", "-o", tmp_path)
     assert len(list(tmp_path.iterdir())) == 4
-    assert "only the first 4 pictures were made; --max allows more" in answer.stderr
+    assert "only the first 4 pictures were made; --limit allows more" in answer.stderr
 
 
 def test_existing_pictures_are_kept(command, films, tmp_path) -> None:
-    words = ("frames", films, "--uri", URI, "--every", "3", "-o", tmp_path)
+    words = ("pictures", films, "--uri", URI, "--every", "3", "-o", tmp_path)
     command(*words)
     assert "exists already" in command(*words, status=2).stderr
     command(*words, "--force")
@@ -68,7 +68,7 @@ def test_existing_pictures_are_kept(command, films, tmp_path) -> None:
 )
 def test_what_is_wrong_is_said(command, films, tmp_path, words, answer) -> None:
     status, message = answer
-    assert message in command("frames", films, *words, status=status, cwd=tmp_path).stderr
+    assert message in command("pictures", films, *words, status=status, cwd=tmp_path).stderr
 
 
 def test_damage_does_not_stop_other_pictures(command, films, tmp_path) -> None:
@@ -79,7 +79,7 @@ def test_damage_does_not_stop_other_pictures(command, films, tmp_path) -> None:
     path = tmp_path / "damaged.warc.zst"
     path.write_bytes(data)
     words = ("--every", "0.5", "-o", tmp_path / "new", "--json")
-    *pictures, film = command("frames", path, "0", *words, status=1).json_lines
+    *pictures, film = command("pictures", path, "0", *words, status=1).json_lines
     assert film["status"] == "problems"
     assert 0 < film["failed"] <= 3
     assert film["pictures"] == 12 - film["failed"] == len(list((tmp_path / "new").iterdir()))

@@ -1,4 +1,4 @@
-"""`seekwarc url`."""
+"""`seekwarc lookup --url`."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def days(tmp_path):
     ("date", "digits"),
     [
         ([], "20261120010203"),
-        (["--date", "20261113"], "20261112010203"),
-        (["--date", "2026-11-10T01:02:03Z"], "20261110010203"),
+        (["--closest", "20261113"], "20261112010203"),
+        (["--closest", "2026-11-10T01:02:03Z"], "20261110010203"),
     ],
 )
 @pytest.mark.parametrize("through", ["archive", "index"])
@@ -36,30 +36,34 @@ def test_the_latest_or_the_nearest_capture(command, days, date, digits, through)
     if through == "index":
         target = days.with_name("days.cdxj")
         command("index", days, "-o", target)
-    assert command("url", target, "--uri", URI, *date).out == START + digits + "\n"
+    assert command("lookup", target, URI, "--url", *date).out == START + digits + "\n"
 
 
 def test_another_server(command, days) -> None:
-    out = command("url", days, "--uri", URI, "--host", "::1", "--port", 8099).out
+    out = command("lookup", days, URI, "--url", "--server", "http://[::1]:8099").out
     assert out.startswith("http://[::1]:8099/payload?uri=")
 
 
 def test_what_is_not_there_is_reported_with_the_next_command(command, days) -> None:
-    answer = command("url", days, "--uri", "http://example.org/gone", status=1)
+    answer = command("lookup", days, "http://example.org/gone", "--url", status=1)
     assert "http://example.org/gone" in answer.stderr
     assert "seekwarc ls" in answer.stderr
     index = days.with_name("days.cdxj")
     command("index", days, "-o", index)
-    assert "seekwarc lookup" in command("url", index, "--uri", "http://example.org/gone", status=1).stderr
+    assert "no such capture" in command("lookup", index, "http://example.org/gone", "--url", status=1).stderr
 
 
-@pytest.mark.parametrize("words", [(), ("--uri", URI, "--date", "soon"), ("--uri", URI, "--port", "x")])
+@pytest.mark.parametrize(
+    "words", [(), (URI, "--closest", "soon"), (URI, "--server", "x"), (URI, "--match", "host")]
+)
 def test_wrong_usage(command, days, words) -> None:
-    command("url", days, *words, status=2)
+    command("lookup", days, "--url", *words, status=2)
 
 
 def test_the_address_works_where_it_is_served(command, serve, days) -> None:
     _, _, port = serve("--port", 0, days)
-    address = command("url", days, "--uri", URI, "--date", "20261110", "--port", port).out.strip()
+    address = command(
+        "lookup", days, URI, "--url", "--closest", "20261110", "--server", f"http://127.0.0.1:{port}/"
+    ).out.strip()
     with urllib.request.urlopen(address, timeout=30) as response:
         assert response.read() == b"film of 10"
