@@ -53,7 +53,8 @@ def address(options: argparse.Namespace, uri: str | None, date: WarcDate) -> str
 
     if options.match == "exact" and (note := Meant(options.uri).note(uri)) is not None:
         say(note)
-    return options.server + capture_address(uri or options.uri, date).removeprefix("/")
+    server: str = options.server
+    return server + capture_address(uri or options.uri, date).removeprefix("/")
 
 
 def address_in_archive(options: argparse.Namespace) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 
-from seekwarc.cli.arguments import add_json_argument, add_output_arguments
+from seekwarc.cli.arguments import Parser, add_json_argument, add_output_arguments
 from seekwarc.cli.options import add_limit_arguments, dictionary_at, limit_options
 from seekwarc.cli.printing import dictionary_json, done_json, picked, report_done
 from seekwarc.cli.sizes import human_size
@@ -46,7 +46,9 @@ seekwarc dictionary show crawl.warc.zst
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", required=True, metavar="train|extract|show")
+    actions = parser.add_subparsers(
+        dest="action", required=True, metavar="train|extract|show", parser_class=Parser
+    )
     text = "make a dictionary from the records of files"
     train = actions.add_parser("train", help=text, description=train_text)
     add_train_arguments(train)

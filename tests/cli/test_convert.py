@@ -641,7 +641,7 @@ def test_too_little_to_train_on_is_reported_and_leaves_nothing(command, crawl, t
 
 
 @pytest.mark.parametrize("name", ["a.warc.gz", "a.warc"])
-@pytest.mark.parametrize("dictionary", ["dictionary", "train", "d"])
+@pytest.mark.parametrize("dictionary", ["train", "d"])
 def test_other_compressions_take_no_dictionary(command, site, tmp_path, name, dictionary) -> None:
     (tmp_path / "d").write_bytes(some_dictionary().as_bytes())
     stderr = command("convert", site, name, "--dictionary", dictionary, status=2, cwd=tmp_path).stderr

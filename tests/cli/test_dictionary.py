@@ -191,7 +191,7 @@ READING = {
     "cat": ("cat", "{}", "--uri", "http://example.org/3"),
     "convert": ("convert", "{}", "new.warc"),
     "train": ("train", "{}", "-o", "new.dict"),
-    "dictionary info": ("dictionary", "show", "{}"),
+    "dictionary show": ("dictionary", "show", "{}"),
     "dictionary extract": ("dictionary", "extract", "{}", "-o", "new.dict"),
 }
 

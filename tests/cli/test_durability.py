@@ -104,16 +104,16 @@ INTO_PIPES = {
     "cat": "cat {}/a.warc.zst --uri http://example.org/2",
     "verify": "verify --all {}/many.warc.zst",
     "verify --json": "verify --json --all {}/many.warc.zst",
-    "dictionary info": "dictionary info {}/with.warc.zst",
+    "dictionary show": "dictionary show {}/with.warc.zst",
     "convert": "convert {}/a.warc.zst -",
     "convert to gz": "convert {}/a.warc.zst - --to gz",
     "convert to warc": "convert {}/a.warc.zst - --to none",
     "pack": "pack {}/things -o -",
     "concat": "concat {0}/a.warc.zst {0}/b.warc.gz -o -",
-    "train": "train {}/pages.warc -o -",
+    "train": "dictionary train {}/pages.warc -o -",
     "dictionary extract": "dictionary extract {}/with.warc.zst -o -",
 }
-SHORT = {"info", "dictionary info"}
+SHORT = {"info", "dictionary show"}
 """What may fit into the smallest pipe."""
 SMALLEST_PIPE = 4096
 TOLD = "seekwarc: {}: cannot be written: No space left on device"
