@@ -1,4 +1,4 @@
-"""Which other Pythons `.ci/run` runs the tests with."""
+"""Which other Pythons `.ci/full` runs the tests with."""
 
 from __future__ import annotations
 
