@@ -424,6 +424,7 @@ def test_what_files_offer_is_there(part: str) -> None:
         assert_offers_what_it_names(module)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "module",
     [pytest.param(name, marks=pytest.mark.needs(component)) for name, component in OF_ENGINES.items()],

@@ -132,6 +132,7 @@ def crawled(first_steps: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     return folder
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("title", list(recipes())[1:])
 def test_a_recipe_runs(title: str, crawled: Path, tmp_path: Path) -> None:
     folder = tmp_path / "copy"

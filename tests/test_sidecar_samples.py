@@ -163,6 +163,7 @@ def read_by_specification(words: Sequence[str], *, is_checked: bool = True) -> E
         return Ended(1, b"", "this span is wrong")
 
 
+@pytest.mark.slow
 def test_conform_judges_readers_of_sidecars() -> None:
     manifest = read_manifest(SAMPLES)
     answers = list(judged(manifest, lambda words, _: read_by_specification(words)))

@@ -393,6 +393,7 @@ def test_an_archive_is_written_read_and_continued_without_posix(tmp_path) -> Non
     assert (done.returncode, done.stderr.decode()) == (0, "")
 
 
+@pytest.mark.slow
 @pytest.mark.posix
 @pytest.mark.needs("module:starlette", "module:uvicorn", "module:obstore", "module:blosc2")
 def test_every_module_is_imported_without_posix() -> None:

@@ -131,6 +131,7 @@ def test_all_ways_give_the_same_capture(crawl: dict[str, Path]) -> None:
             assert b"2025" in next(iter(answers[uri].values()))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("host", HOSTS)
 def test_the_command_gives_the_same_and_says_when_it_is_another(
     host: str, crawl: dict[str, Path], run_cli: Callable[..., subprocess.CompletedProcess[bytes]]

@@ -195,6 +195,7 @@ def test_all_ways_find_the_same_records(form: str, first: int, tmp_path: Path) -
 OTHERS = sorted(path for folder in (SAMPLES, ODD_SAMPLES) for path in folder.glob("*arc*"))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("path", OTHERS, ids=lambda it: it.name)
 def test_all_ways_find_the_same_records_of_other_programs(path: Path) -> None:
     agree(path)

@@ -94,6 +94,7 @@ def member(number: int, uri: bytes, block: bytes) -> bytes:
     return gzip.compress(b"\r\n".join(fields) + b"\r\n\r\n" + block + b"\r\n\r\n", 1)
 
 
+@pytest.mark.slow
 def test_outputs_over_odd_uris_are_unicode_that_leads_back(tmp_path: Path) -> None:
     agreed(tmp_path, 30, cats=3)
 

@@ -14,6 +14,7 @@ from tests.benchmarks.gzipped import PIECE, write_member, write_members
 from tests.support.writing import text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [0, 1, PIECE, 2 * PIECE + 1])
 def test_a_member_of_pieces_is_one(size: int) -> None:
     content = text(size)

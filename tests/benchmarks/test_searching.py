@@ -16,5 +16,6 @@ def test_each_line_is_measured(tmp_path: Path) -> None:
     assert "2 processes" in table
 
 
+@pytest.mark.slow
 def test_texts_are_the_same_each_time() -> None:
     assert list(texts(2)) == list(texts(2))

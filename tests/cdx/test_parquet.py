@@ -304,6 +304,7 @@ def index_of_a_long_cell() -> bytes:
     return parquet(pa.table(columns), compression="zstd", use_dictionary=False, write_statistics=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("said", [300_000_000, 100])
 def test_a_cell_of_hundreds_of_megabytes_is_never_decompressed(said: int) -> None:
     """Whatever the footer says of its size, which pyarrow compares with nothing."""
@@ -333,6 +334,7 @@ def varint(number: int) -> bytes:
     return bytes([*((number >> shift & 0x7F) | 0x80 for shift in (0, 7, 14, 21)), number >> 28])
 
 
+@pytest.mark.slow
 def test_rows_of_long_cells_become_values_a_few_at_a_time() -> None:
     count, text = 64, "org,example)/" + "a" * 1_000_000
     names = ("url_surtkey", "url", "warc_filename", "content_digest", "content_mime_type", "seek_table")

@@ -88,6 +88,7 @@ def test_mutants_are_recovered_the_same_in_parts(tmp_path, monkeypatch, form, si
     assert parts.failed
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", ["zst", "gz", "none"])
 @pytest.mark.parametrize("where", ["at a cut", "over a cut", "before a cut", "after a cut"])
 def test_parts_after_damage_are_taken(tmp_path, parts, taken, form, where) -> None:

@@ -358,6 +358,7 @@ def test_a_record_after_damage_is_found(command, crawl, tmp_path, which) -> None
     assert "film" in command("info", path, which, name, status=1).out
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", ["warc", "warc.gz", "warc.zst"])
 @pytest.mark.parametrize("chunked", [True, False])
 def test_a_record_of_a_pipe_is_found_by_its_offset(command, tmp_path, form: str, chunked: bool) -> None:

@@ -40,6 +40,7 @@ def left_in(folder: Path) -> list[str]:
 # What comes out.
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_every_direction_keeps_every_byte(command, crawl, tmp_path, source, target) -> None:
     path = tmp_path / f"new.{target}"
@@ -71,6 +72,7 @@ def test_output_says_what_was_done(command, crawl, tmp_path) -> None:
     assert answer.stderr == "", "no progress where standard error is no terminal"
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("source", FORMS)
 @pytest.mark.parametrize("to", ["zst", "gz", "none"])
 def test_pipes_work_at_both_ends(command, crawl, tmp_path, source, to) -> None:
@@ -359,6 +361,7 @@ def test_a_full_device_is_reported(command, crawl, to) -> None:
     assert stderr == "seekwarc: /dev/full: cannot be written: No space left on device\n"
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("to", ["zst", "gz", "none"])
 def test_a_full_disk_under_standard_output_is_reported(start, crawl, to) -> None:
     with open("/dev/full", "wb") as full:
@@ -420,6 +423,7 @@ def without_the_first_unit(data: bytes) -> bytes:
 CHANGES = {"flip": flip_in_the_middle, "cut": lambda data: data[:-500_000], "less": without_the_first_unit}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("target", FORMS)
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_file_that_reads_back_otherwise_is_not_kept(run_changed, crawl, tmp_path, target, change) -> None:
@@ -465,6 +469,7 @@ def test_json_tells_that_nothing_was_checked(command, crawl, tmp_path) -> None:
 SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("number", "status"), SIGNALS)
 @pytest.mark.parametrize("target", FORMS)
 def test_a_signal_leaves_nothing(start, tmp_path, number, status, target) -> None:
@@ -482,6 +487,7 @@ def test_a_signal_leaves_nothing(start, tmp_path, number, status, target) -> Non
     assert stderr == b"seekwarc: stopped\n"
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("number", "status"), SIGNALS)
 def test_a_signal_while_nothing_has_come_yet_is_no_traceback(start, tmp_path, number, status) -> None:
     process = start("convert", "-", tmp_path / "new.warc.zst")
@@ -495,6 +501,7 @@ def test_a_signal_while_nothing_has_come_yet_is_no_traceback(start, tmp_path, nu
     assert left_in(tmp_path) == []
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("number", "status"), SIGNALS)
 def test_a_signal_ends_a_conversion_into_a_pipe(start, crawl, number, status) -> None:
     process = start("convert", "-", "-")
@@ -555,6 +562,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_dictionary_is_trained_on_the_way(command, site, tmp_path) -> None:
     path, plain = tmp_path / "new.warc.zst", tmp_path / "plain.warc.zst"
     done = command("convert", site, path, "--dictionary", "train", "--json").json
@@ -583,6 +591,7 @@ def test_output_says_what_a_dictionary_saves(command, site, tmp_path) -> None:
     assert "smaller" in lines[3]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("pipe", [False, True])
 def test_what_a_given_dictionary_saves_is_measured(command, site, tmp_path, pipe) -> None:
     (tmp_path / "other.warc").write_bytes(pages(400, first=5000).plain().bytes())
@@ -604,6 +613,7 @@ def test_the_dictionary_of_an_archive_is_taken(command, site, tmp_path) -> None:
     assert (tmp_path / "a.warc.zst").read_bytes() == (tmp_path / "b.warc.zst").read_bytes()
 
 
+@pytest.mark.slow
 def test_standard_input_that_is_a_file_can_be_trained_on(site, tmp_path) -> None:
     path = tmp_path / "new.warc.zst"
     run = [sys.executable, "-m", "seekwarc", "convert", "-", str(path), "--dictionary", "train"]
@@ -736,6 +746,7 @@ def half_written(start, target: Path) -> subprocess.Popen:
     return process
 
 
+@pytest.mark.slow
 def test_what_a_killed_one_left_is_removed_by_the_next(command, start, crawl, tmp_path) -> None:
     target = tmp_path / "new.warc.zst"
     killed, living = half_written(start, target), half_written(start, target)

@@ -47,6 +47,7 @@ def test_the_commands_that_it_shows_work(command, tmp_path) -> None:
     assert len(command(*cat).stdout) == 65536
 
 
+@pytest.mark.slow
 @pytest.mark.needs("module:uvicorn")
 def test_the_result_can_be_looked_at_as_it_says(command, start, tmp_path) -> None:
     serve, *_ = shown_commands(command("demo", tmp_path, "--size", "1M").out, tmp_path)

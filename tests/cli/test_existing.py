@@ -28,6 +28,7 @@ def words_without_force(name: str, sources: Path) -> list[str]:
     return [word for word in JOBS[name].arguments(sources) if word != "--force"]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", REPLACING)
 def test_a_file_that_is_there_is_refused_without_force(command, run_cli, sources, tmp_path, name) -> None:
     folder = tmp_path / "work"
@@ -75,6 +76,7 @@ def test_a_file_that_appears_meanwhile_is_kept(start, tmp_path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["a.warc", "a.warc.zst"]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["-", "/dev/stdout", "/dev/fd/1"])
 @pytest.mark.parametrize("redirect", [">", ">>"])
 def test_standard_output_into_a_file_is_no_file_to_replace(crawl, tmp_path, name, redirect) -> None:

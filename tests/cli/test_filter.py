@@ -104,6 +104,7 @@ def test_wrong_usage_is_reported_and_leaves_nothing(command, folder, tmp_path, w
     assert (folder / "a.warc.zst").read_bytes() == before
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGKILL, -9)])
 def test_a_stopped_run_leaves_the_inputs_and_no_result(start, tmp_path, number, status) -> None:
     made = Foreign()

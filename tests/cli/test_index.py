@@ -236,6 +236,7 @@ def test_an_index_is_not_also_that_of_one_file(command, crawl, tmp_path) -> None
 # Columnar indexes.
 
 
+@pytest.mark.slow
 def test_a_columnar_index_is_looked_up_like_any_other(command, crawl, tmp_path) -> None:
     target = tmp_path / "out.parquet"
     answer = command("index", "--parquet", crawl.path("warc"), crawl.zst, "-o", target)

@@ -91,6 +91,7 @@ def test_records_of_all_files_are_counted_by_what_they_have_in_common(command, s
     assert (found["revisits"], found["saved_by_revisits"]) == (1, original - revisit)
 
 
+@pytest.mark.slow
 def test_groups_beyond_the_top_are_one(command, sites) -> None:
     found = command("info", sites, "--by", "host", "--top", "1", "--json", "--jobs", "2").json_lines[-1]
     assert [it["name"] for it in found["groups"]] == ["a.example"]
@@ -211,6 +212,7 @@ def test_a_record_for_people_shows_its_frames_as_a_picture(command, crawl) -> No
     assert "cost         64 KiB from its middle: " in out
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("columns", ["1", "20", "40", "100", "300"])
 def test_the_picture_fits_the_terminal(command, crawl, columns) -> None:
     environment = {**os.environ, "COLUMNS": columns}

@@ -123,6 +123,7 @@ def test_the_limit_of_a_clusters_blocks_can_be_set(command, tmp_path) -> None:
     assert command(*words, "--max-block", "1M").stdout
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("option", ["--max-cell", "--max-group"])
 def test_the_limits_of_a_columnar_index_can_be_set(command, tmp_path, option) -> None:
     path = tmp_path / "a.parquet"

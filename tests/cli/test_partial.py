@@ -38,6 +38,7 @@ def names_in(folder: Path) -> list[str]:
     return sorted(it for it in os.listdir(folder) if it != "manifest.jsonl")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("part", ["payload", "block", "record"])
 def test_cat_goes_on_after_damage(command, crawl, damaged, part) -> None:
     film = ("--uri", FILM_URI, "--part", part)

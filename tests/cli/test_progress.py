@@ -47,6 +47,7 @@ def asked(server: RangeServer) -> list[str]:
     return ranges
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.posix
 @pytest.mark.parametrize("words", one_in(4, VERBS.values()), ids=VERBS)
 def test_requests_are_the_same_with_a_progress_bar(

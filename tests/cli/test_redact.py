@@ -35,6 +35,7 @@ def test_a_new_file_is_made_without_the_records(command, path, tmp_path) -> None
         assert SITES[1] not in [record.target_uri for record in archive.records(type="response")]
 
 
+@pytest.mark.slow
 def test_other_uris_with_the_same_key_are_said_to_be_left(command, tmp_path) -> None:
     path, asked = tmp_path / "a.warc.zst", "http://example.org/a"
     with seekwarc.open(path, "w") as out:
@@ -116,6 +117,7 @@ def test_damage_is_reported_and_changes_nothing(command, damaged) -> None:
     assert damaged.read_bytes() == before
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_stopped_run_leaves_the_file(start, tmp_path, number) -> None:
     made = Foreign()

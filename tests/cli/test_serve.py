@@ -54,6 +54,7 @@ def test_it_says_where_and_serves_page_and_records(serve, crawl) -> None:
     assert stop(process) == (0, "")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", ["warc", "warc.gz"])
 def test_other_forms_are_served_too(serve, crawl, form) -> None:
     _, address, _ = serve("--port", 0, crawl.path(form))
@@ -75,6 +76,7 @@ def test_it_ends_though_clients_are_still_there(serve, crawl) -> None:
     idle.close()
 
 
+@pytest.mark.slow
 def test_a_player_that_is_paused_does_not_keep_it(serve, crawl) -> None:
     process, address, port = serve("--port", 0, crawl.zst)
     while not json.loads(fetch(address + "api/summary"))["complete"]:
@@ -87,6 +89,7 @@ def test_a_player_that_is_paused_does_not_keep_it(serve, crawl) -> None:
         assert stop(process) == (0, "")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_no_client_keeps_it_whatever_it_is_in(serve, crawl, number) -> None:
     process, address, port = serve("--port", 0, crawl.zst)
@@ -148,6 +151,7 @@ def test_ctrl_c_ends_work_that_takes_long(serve, tmp_path) -> None:
         client.close()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_however_it_is_ended_no_file_of_it_stays(serve, crawl, tmp_path, monkeypatch, number) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -182,6 +186,7 @@ sys.exit(cli.main(sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 def test_a_signal_whose_exception_was_lost_ends_it_when_the_event_loop_runs(crawl) -> None:
     arguments = [sys.executable, "-c", LOST, "serve", "--port", "0", crawl.zst]
     done = subprocess.run(arguments, check=False, capture_output=True, timeout=20)
@@ -198,6 +203,7 @@ def test_only_this_computer_is_let_in_and_more_is_warned_of(serve, crawl) -> Non
     assert "no passwords" in err
 
 
+@pytest.mark.slow
 def test_another_port_is_taken_where_the_usual_one_is_in_use(serve, crawl) -> None:
     _, _, first = serve(crawl.zst)
     _, _, second = serve(crawl.zst)
@@ -251,6 +257,7 @@ def test_without_the_extra_it_says_what_to_install(tmp_path, crawl, command) -> 
     assert "pip install 'seekwarc[serve]'" in answer.stderr
 
 
+@pytest.mark.slow
 def test_nothing_is_opened_unless_asked_for(serve, crawl, tmp_path, monkeypatch) -> None:
     browser = tmp_path / "browser"
     browser.write_text(f'#!/bin/sh\necho "$1" > {tmp_path}/opened\n')
@@ -292,6 +299,7 @@ def test_archived_pages_are_replayed_at_a_port_of_their_own(serve, crawl, tmp_pa
     assert stop(process) == (0, "")
 
 
+@pytest.mark.slow
 def test_a_replay_needs_its_worker_and_this_computer(command, crawl, tmp_path) -> None:
     missing = command("serve", "--replay", tmp_path / "none.tgz", crawl.zst, status=2)
     assert "npm pack @webrecorder/wabac" in missing.stderr
@@ -302,6 +310,7 @@ def test_a_replay_needs_its_worker_and_this_computer(command, crawl, tmp_path) -
     assert "at 127.0.0.1 or ::1" in command(*words, status=2).stderr
 
 
+@pytest.mark.slow
 def test_cookies_of_archived_pages_lock_neither_port(serve, crawl, tmp_path) -> None:
     (tmp_path / "sw.js").write_bytes(WABAC)
     process, _, port = serve(
@@ -340,6 +349,7 @@ sys.exit(main())
 """Runs the command with films whose opening does not end; the file BEGUN says that one has begun."""
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.posix
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("verb", ["serve", "clip"])

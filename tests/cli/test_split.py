@@ -163,6 +163,7 @@ def test_a_full_disk_is_reported_and_leaves_no_piece(command, crawl, small_disk,
     assert left_in(small_disk) == []
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_leaves_no_piece(start, tmp_path, number, status) -> None:
     made = Foreign()

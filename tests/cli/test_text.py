@@ -36,6 +36,7 @@ def test_pages_of_a_folder_become_lines_in_order(command, crawls, tmp_path) -> N
     assert (tmp_path / "two.jsonl").read_bytes() == one
 
 
+@pytest.mark.slow
 def test_duplicates_are_left_out_over_files(command, crawls, tmp_path) -> None:
     for jobs in (1, 2):
         out = command("text", crawls, "-o", tmp_path / "new.jsonl", "--dedupe", "-f", "--jobs", jobs).out

@@ -329,6 +329,7 @@ def test_a_total_of_exabytes_costs_nothing() -> None:
     assert film.payload.pread(9_990, 10) == FILM[9_990:10_000]
 
 
+@pytest.mark.slow
 def test_thousands_of_parts_that_overlap_are_read_in_linear_time() -> None:
     count, length = 1_000, 700
     out = PartsWriter(FILM)

@@ -221,6 +221,7 @@ def test_threads_may_add_and_ask_at_once() -> None:
     assert len(places(index.by_uri(URI))) == 1800
 
 
+@pytest.mark.slow
 def test_a_large_index_takes_little_memory() -> None:
     count = 20_000
     index = MemoryIndex()
@@ -237,6 +238,7 @@ def test_a_large_index_takes_little_memory() -> None:
     assert found.offset == count // 2
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows forks no processes")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_a_forked_child_may_ask_a_large_index() -> None:

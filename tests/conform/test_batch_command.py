@@ -107,6 +107,7 @@ def test_a_first_line_without_end_is_bounded() -> None:
 ANSWERS = st.lists(st.sampled_from([b"0", b"1 ", b" 5", b"\n", b"\r\n", b"12", b"ab", b"\0", b"\xff", b" "]))
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(ANSWERS.map(b"".join))
 def test_whatever_comes_is_an_answer_or_breaks_the_protocol(written: bytes) -> None:

@@ -80,6 +80,7 @@ def stored(*records: tuple[bytes, bytes], **options) -> bytes:
 # What is in the new file.
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("first", [RECORDS, OTHERS, RECORDS[3:], (SMALL,), (NOISE,)])
 @pytest.mark.parametrize("second", [OTHERS, (SMALL,), (NOISE,), (EMPTY,)])
 @pytest.mark.parametrize("tables", ["large", "none"])

@@ -205,6 +205,7 @@ DAYS = [
 SHA256 = str(seekwarc.Digest.of("sha256", hashlib.sha256(PAGE).digest()))
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(("day", "given"), DAYS)
 @pytest.mark.parametrize("digest", [DIGEST, DIGEST.lower(), f"SHA1:{RAW.hex()}", SHA256])
 @pytest.mark.parametrize("named", ["WARC-Refers-To: urn:x:2", "WARC-Refers-To: <urn:x:2>", None])

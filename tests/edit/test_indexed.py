@@ -86,6 +86,7 @@ def test_other_indexes_name_records_too(tmp_path, index, target, name) -> None:
     assert uris_in(target) == [("response", SITES[3])]
 
 
+@pytest.mark.slow
 def test_a_remote_subset_costs_its_own_size(tmp_path, target) -> None:
     stored = io.BytesIO()
     with seekwarc.open(stored, "w") as out:

@@ -72,6 +72,7 @@ def test_processes_do_the_work_and_leave_nothing(tmp_path, spools) -> None:
     assert list(spools.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_caller_that_stops_early_leaves_nothing(tmp_path, spools) -> None:
     path = tmp_path / "a.warc"
     path.write_bytes(archive("gz"))

@@ -121,6 +121,7 @@ def test_more_entries_than_readers_accept_cannot_be_written() -> None:
         SeekTable(Many("I"), Many("I")).build()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("checksums", [False, True])
 @pytest.mark.parametrize("count", [PIECE - 1, PIECE, PIECE + 1, 3 * PIECE + 5])
 def test_a_large_table_is_built_of_pieces(count: int, checksums: bool) -> None:

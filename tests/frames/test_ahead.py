@@ -143,6 +143,7 @@ KINDS: dict[str, Callable[[Foreign, int], object]] = {
 }
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(
     st.lists(st.tuples(st.sampled_from(sorted(KINDS)), st.integers(1, 300)), min_size=1, max_size=5),

@@ -267,6 +267,7 @@ def test_sizes_tell_that_all_blocks_are_raw(size: int) -> None:
     assert not raw_block_headers(header, 1 << 60, range(len(frame) + 1), headers[0])
 
 
+@pytest.mark.slow
 def test_headers_of_very_many_blocks_are_not_kept() -> None:
     # Blocks of one byte.
     frame = by_hand([])[:6] + b"\x08\0\0x" * (MAX_BLOCKS + 200_000) + b"\x09\0\0x"

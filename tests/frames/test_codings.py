@@ -184,6 +184,7 @@ def test_millions_of_empty_blocks_take_no_longer_than_they_must(block: bytes) ->
     assert time.process_time() - begin < 4
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("most", [1, 2, 3, 5, 100_000])
 def test_empty_blocks_lie_before_between_and_after_others(most: int) -> None:
     empty, content = b"\0\0\0\2\0\0\2\2\0\0\0", b"\x18\0\0\0\0\0\x1a\0\0y"
@@ -195,6 +196,7 @@ def test_empty_blocks_lie_before_between_and_after_others(most: int) -> None:
     assert outcome(body, "zstd", most=most) == (b"\0\0\0yyy" * 2, TruncatedError)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     "garbage", [bytes(600), b"\r\n", b"<!-- served in 3 ms -->", b"\x1e", b"\xff" * 99_999]
 )
@@ -205,6 +207,7 @@ def test_what_follows_the_end_is_ignored(form: str, garbage: bytes, most: int) -
     assert outcome(ENCODE[form](content) + garbage, name_of(form), most=most) == (content, None)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("most", [1, 100_000])
 def test_zstd_has_skippable_frames_before_between_and_after(most: int) -> None:
     skip = skippable_frame(PADDING_MAGIC, bytes(50_000))
@@ -326,6 +329,7 @@ def test_a_body_damaged_anywhere_ends_in_one_of_the_known_ways(form: str) -> Non
                     assert found in (CONTENT, damaged)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", ["gzip", "deflate", "zstd"])
 @pytest.mark.parametrize("size", [10, 400, 300_000, 3 * MIB])
 def test_all_content_is_given_before_a_wrong_checksum_is_told(form: str, size: int) -> None:
@@ -552,6 +556,7 @@ def nested_bomb(forms: list[str], chance: random.Random) -> bytes:
     return encode(content, list(reversed(forms)))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", range(8))
 def test_no_decoder_gives_more_than_its_limit(seed: int) -> None:
     chance = random.Random(seed)
@@ -574,6 +579,7 @@ def test_a_reader_that_takes_no_more_than_the_limit_has_no_error() -> None:
                 pass
 
 
+@pytest.mark.slow
 def test_a_coding_that_is_hidden_in_another_is_limited() -> None:
     hidden = gzip.compress(skippable_frame(PADDING_MAGIC, bytes(70 * MIB)) + zstd_stream(b"end"))
     with DecodedFile(Pipe(hidden), ["zstd", "gzip"], limit=MAX) as file, pytest.raises(LimitError):

@@ -14,6 +14,7 @@ from tests.support.leaks import new_threads
 from tests.support.writing import KIB, MIB, noise, small_dictionary, text, walk
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("level", [-7, 0, 3, 22])
 @pytest.mark.parametrize(
     "content", [b"", b"x", b"0" * 255, b"0" * 256, text(65_791), text(MIB), noise(300_000)]

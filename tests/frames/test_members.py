@@ -130,6 +130,7 @@ def test_damage_is_reported_where_it_is(place: int) -> None:
         assert caught.value.offset == made.records[place].offset
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("left", [1, 2, 9, 10, 11, 17, 18, 19, 29])
 def test_a_cut_inside_the_last_member_hides_no_other(left: int) -> None:
     made = crawl()
@@ -164,6 +165,7 @@ PARTS: dict[str, Callable[[int], bytes]] = {
 }
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     st.lists(st.tuples(st.sampled_from(sorted(PARTS)), st.integers(1, 4)), max_size=4),

@@ -27,6 +27,7 @@ def cut_out(film, start: str, stop: str, name: str | None = None) -> tuple[Cut, 
     return cut, target.getvalue()
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("form", COPIED)
 @pytest.mark.parametrize(("start", "stop"), [("2.3", "4.1"), ("0", "1"), ("4.5", "60"), ("3", "3.2")])
 def test_packets_are_those_of_the_film(form, start, stop) -> None:
@@ -82,6 +83,7 @@ def test_times_in_the_wrong_order_are_refused() -> None:
         cut_out(small_film("first.mp4"), "2", "1")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", ["first.mp4", "last.mp4", "film.mkv"])
 def test_only_the_index_and_the_part_are_read(form) -> None:
     film = small_film(form, seconds=12)

@@ -27,6 +27,7 @@ def encoded_out(film: bytes, start: str, stop: str, name: str | None = None) -> 
     return target.getvalue()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", FORMS)
 def test_the_length_is_exact_to_a_frame(form) -> None:
     clip = encoded_out(small_film(form), "2.32", "3.6")

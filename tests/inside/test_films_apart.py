@@ -121,6 +121,7 @@ def test_after_damage_come_the_other_pictures() -> None:
     assert [bool(it.data) for it in shots] == [True, False, True]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("harm", "seconds"),
     [("time.sleep(60)", 1), ("[None for _ in iter(int, 1)]", 1), ("os.abort()", 20), ("os._exit(0)", 20)],

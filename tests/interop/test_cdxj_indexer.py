@@ -434,6 +434,7 @@ def test_request_bodies_are_those_of_cdxj_indexer() -> None:
 # Clusters.
 
 
+@pytest.mark.slow
 @pytest.mark.needs("samples")
 def test_a_cluster_by_cdxj_indexer_is_looked_up_in(samples: Path, tmp_path: Path) -> None:
     name = "pywb-iana.warc.gz"

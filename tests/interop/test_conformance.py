@@ -44,6 +44,7 @@ each_implementation = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @each_implementation
 def test_adapters_answer_alike_one_question_a_process_and_many(implementation) -> None:
     names = {"displaced-checksum.warc.zst", "damaged-no-record.warc.zst"}

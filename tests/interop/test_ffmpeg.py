@@ -68,6 +68,7 @@ def test_ffprobe_tells_how_long_an_archived_film_is(served) -> None:
     assert duration(served.address) == pytest.approx(SECONDS, abs=1)
 
 
+@pytest.mark.slow
 def test_cut_five_seconds_from_an_archived_film(served, tmp_path) -> None:
     cut = tmp_path / "cut.mp4"
     command = ["ffmpeg", "-v", "error", "-ss", "60", "-t", "5", "-i", served.address, "-c", "copy", cut]

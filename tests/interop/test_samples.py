@@ -352,6 +352,7 @@ def test_a_digest_with_chunk_sizes_in_it_is_distinguished(samples: Path) -> None
     assert len(ours.payload) < len(ours.transferred)
 
 
+@pytest.mark.slow
 @pytest.mark.needs("samples")
 def test_warcio_does_not_decode_brotli(samples: Path) -> None:
     import brotli  # noqa: PLC0415
@@ -567,6 +568,7 @@ def test_revisits_of_a_converted_crawl_resolve(
     assert {it.removesuffix(".zst"): found.count(it) for it in found} == where
 
 
+@pytest.mark.slow
 @pytest.mark.needs("samples")
 def test_every_revisit_of_the_samples_resolves(samples: Path, converted: Path) -> None:
     def answers(collection: Collection, files: list[str]) -> dict[str | None, tuple[str, bytes] | None]:

@@ -53,6 +53,7 @@ MAKERS: dict[str, Callable[[Path, int], list[object]]] = {
 }
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_a_sound_file_comes_out_the_same_in_parts(tmp_path, parts, make, form) -> None:

@@ -67,6 +67,7 @@ def test_a_conversion_returns_its_counts(tmp_path) -> None:
     )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", ["none", "gz", "zst", "zst with a dictionary"])
 @pytest.mark.parametrize("pipe", [False, True])
 def test_sizes_are_those_of_the_files(form, pipe) -> None:
@@ -92,6 +93,7 @@ def test_an_unverified_conversion_says_so() -> None:
 # Which bytes come out.
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("tables", MODES)
 @pytest.mark.parametrize("frame_size", [64 << 10, 1 << 20, 8 << 20])
 def test_content_is_kept_whatever_the_frames(tables, frame_size) -> None:
@@ -100,6 +102,7 @@ def test_content_is_kept_whatever_the_frames(tables, frame_size) -> None:
     assert decompressed(target.getvalue()) == made.plain().bytes()
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("trailer", [b"", b"\r\n", b"\n\n", b"\r\n" * 5, b"\n"])
 @pytest.mark.parametrize("form", ["plain", "gzip"])
 @pytest.mark.parametrize("to", ["zst", "gz", "none"])
@@ -289,6 +292,7 @@ def test_there_are_samples() -> None:
     assert len(READABLE) >= 20
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", READABLE)
 @pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
 def test_a_sample_keeps_every_byte(samples: Path, tmp_path: Path, name: str) -> None:

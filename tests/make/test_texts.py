@@ -192,6 +192,7 @@ def test_a_truncated_record_is_not_whole(tmp_path) -> None:
     assert lines_of(tmp_path / "new.jsonl")[0]["whole"] is False
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("dedupe", [False, True])
 def test_parts_of_a_file_give_what_one_process_gives(tmp_path, monkeypatch, dedupe) -> None:
     monkeypatch.setattr(parts, "MIN_SIZE", 1000)

@@ -62,6 +62,7 @@ def content_of(training: Training) -> bytes:
 # What is made.
 
 
+@pytest.mark.slow
 def test_a_dictionary_helps_with_what_it_was_not_trained_on() -> None:
     data = pages(1000).bytes()
     training = train([data], size=SIZE)
@@ -81,6 +82,7 @@ def test_ids_are_drawn_from_the_range_of_the_standard() -> None:
     assert all(32_768 <= number <= 2_147_483_647 for number in ids)
 
 
+@pytest.mark.slow
 def test_the_same_files_make_the_same_dictionary() -> None:
     first, second = pages(500).bytes(), pages(500, first=900).bytes()
     made = {content_of(train([first, second], size=SIZE)) for _ in range(3)}
@@ -131,6 +133,7 @@ def test_few_samples_make_a_small_dictionary() -> None:
     assert len(training.dictionary.data) <= training.sample_size // 10
 
 
+@pytest.mark.slow
 def test_gains_are_measured_at_the_given_level() -> None:
     data = pages(400).bytes()
     low, high = (train([data], size=SIZE, level=level).gains[0] for level in (-7, 19))

@@ -90,6 +90,7 @@ def test_only_what_is_read_is_found_damaged(path: Path) -> None:
     assert_columns_agree(path, rounds(10), without=("error",))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("stated_digests", [False, True])
 @pytest.mark.parametrize("form", FORMS)
 def test_sizes_in_an_index_and_in_a_table_are_the_same(

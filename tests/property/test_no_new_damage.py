@@ -131,7 +131,7 @@ def test_a_file_of_another_tool_gets_no_new_damage(name: str, tmp_path: Path) ->
 
 
 @FORMAT_WARNINGS
-@pytest.mark.parametrize("name", one_in(4, sorted(OF_VECTORS)))
+@pytest.mark.parametrize("name", one_in(8, sorted(OF_VECTORS)))
 def test_a_vector_gets_no_new_damage(name: str, tmp_path: Path) -> None:
     source = tmp_path / "source.warc.zst"
     source.write_bytes(OF_VECTORS[name])

@@ -44,6 +44,7 @@ def film_of(archive: Reader, *, known: bool = True) -> Record:
     return record
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("content_size", [True, False])
 @pytest.mark.parametrize("with_text", [False, True])
 def test_ranges_are_read_without_decompressing_the_film(with_text: bool, content_size: bool) -> None:

@@ -224,6 +224,7 @@ def entries(chunks: ChunkedExtent) -> int:
     return len(chunks._starts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frame", [0, 64 * KIB])
 @pytest.mark.parametrize(
     ("chunk", "line"), [(1, "{:x}\r\n"), (3, "{:x}\n"), (60, "{:x}\r\n"), (100, "{:x};a=b\r\n")]
@@ -332,6 +333,7 @@ SOME_BODIES = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", FORMS)
 def test_ranges_in_any_order_in_any_form(form: str) -> None:
     for number, body in enumerate(SOME_BODIES):
@@ -363,6 +365,7 @@ def test_any_body_in_any_form(body: bytes, form: str, wanted: list[tuple[int, in
             assert file.seek(0, io.SEEK_END) == len(data)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("pipe", [True, False])
 def test_bodies_read_as_they_come(form: str, pipe: bool) -> None:
@@ -494,6 +497,7 @@ def test_a_stream_is_decompressed_once(form: str, pipe: bool, by: str, sizes: tu
         assert archive.stats.bytes_decoded <= everything + 1000
 
 
+@pytest.mark.slow
 def test_a_frame_too_large_to_seek_in_is_decompressed_once() -> None:
     data = text(4 * MIB) * 9
     block = HTTP + chunked(data, random_sizes(8 * KIB, 64 * KIB))

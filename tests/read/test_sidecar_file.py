@@ -232,6 +232,7 @@ def members() -> tuple[Member, Member]:
     return found[0], found[1]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("is_alone", [True, False])
 @pytest.mark.parametrize("way", ["by offset", "by length", "scanned"])
 def test_an_entry_that_goes_on_in_the_next_member_is_not_used(

@@ -62,6 +62,7 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return written(tmp_path_factory.mktemp("splits") / "crawl.warc.zst")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("target", [1, 1_000, 50_000, 300_000, 900_000, 1 << 40])
 @pytest.mark.parametrize("tables", ["large", "every", "none"])
 def test_parts_hold_the_records_of_a_plain_loop(tmp_path: Path, tables: str, target: int) -> None:
@@ -185,6 +186,7 @@ def test_a_large_object_is_planned_with_one_request_and_one_for_each_cut(crawl: 
         assert [it for part in parts for it in found_in(seekwarc.read_split(part))] == plain_loop(crawl)
 
 
+@pytest.mark.slow
 def test_a_chain_of_very_many_tables_is_not_read_to_its_end(tmp_path: Path) -> None:
     path = tmp_path / "a.warc.zst"
     with seekwarc.open(path, "w", tables="every") as out:
@@ -217,6 +219,7 @@ def test_a_part_of_an_object_is_read_without_the_rest(crawl: Path) -> None:
         assert sum(asked.sent for asked in server.asked) < 1.4 * size + (192 << 10)
 
 
+@pytest.mark.slow
 def test_a_worker_that_reads_many_parts_does_not_grow(versions: tuple[Path, Path]) -> None:
     grown = []
     with RangeServer(versions[0].read_bytes()) as server:

@@ -187,6 +187,7 @@ DIFFERENT = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 @pytest.mark.parametrize("headers", SAME, ids=str)
 def test_the_answer_is_the_same(nginx, ours, headers, method) -> None:

@@ -282,6 +282,7 @@ def test_work_ends_with_its_client_and_others_go_on(tiny) -> None:
     assert time.process_time() - before < 0.5, "no thread counts chunks any more"
 
 
+@pytest.mark.slow
 def test_a_counted_body_is_answered_like_any_other(tiny) -> None:
     with closing(ask(tiny, payload_of("tiny.mp4"), Range="bytes=-7")) as connection:
         answer = connection.getresponse()
@@ -300,6 +301,7 @@ def test_details_do_not_wait_for_the_size(tiny) -> None:
     assert (record["payload_size"], record["counting"], record["problem"]) == (None, True, None)
 
 
+@pytest.mark.slow
 def test_each_request_counts_on_until_the_size_is_known(tiny) -> None:
     with closing(ask(tiny, "/api/records?q=tiny")) as connection:
         row = json.load(connection.getresponse())["records"][0]

@@ -104,6 +104,7 @@ def test_aiohttp(film) -> None:
     asyncio.run(run())
 
 
+@pytest.mark.slow
 @pytest.mark.needs("module:django")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_django(film) -> None:

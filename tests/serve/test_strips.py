@@ -81,6 +81,7 @@ def test_there_are_no_others(films_client, path_of, number) -> None:
     assert films_client.get(f"{path_of('first.mp4')}/pictures/{number}").status == 404
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["broken.mp4", "lies.mp4", "sound.mp3", "page"])
 def test_what_has_no_pictures_says_why(films_client, path_of, name) -> None:
     path = path_of(name)

@@ -151,6 +151,7 @@ def test_what_careless_tests_do_not_notice_is_named(
     assert (root / "seekwarc/room/toy.py").read_text() == TOY
 
 
+@pytest.mark.slow
 @pytest.mark.posix
 def test_tests_that_fail_anyway_show_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):

@@ -443,6 +443,7 @@ with seekwarc.open(sys.argv[1], "a", frame_size=65536, threads=1) as writer:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tables", MODES)
 def test_old_records_survive_a_killed_process(tmp_path, tables) -> None:
     path = tmp_path / "a.warc.zst"
@@ -858,6 +859,7 @@ def fill(path: Path, room: int, kind: int) -> str:
     return done.stdout
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.posix
 @pytest.mark.parametrize("size", [3000, 300_000])
 def test_a_file_that_cannot_grow_stays_as_before(tmp_path, size) -> None:
@@ -869,6 +871,7 @@ def test_a_file_that_cannot_grow_stays_as_before(tmp_path, size) -> None:
     assert blocks_of(path) == [*OLD, b"new"]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.posix
 @pytest.mark.parametrize("size", [3000, 100_000])
 def test_a_full_disk_leaves_the_file_as_before(tmp_path, size) -> None:

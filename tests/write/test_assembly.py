@@ -147,6 +147,7 @@ def test_the_number_of_threads_does_not_change_the_file(tables: str, with_dictio
     assert places[0] == places[1] == places[2]
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("size", [0, 1, FRAME - 1, FRAME, FRAME + 1, 4 * FRAME, 300_001])
 @pytest.mark.parametrize("make", [text, noise])
 @pytest.mark.parametrize("digest", ["sha1", None])

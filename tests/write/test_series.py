@@ -122,6 +122,7 @@ def test_a_file_gets_its_name_when_the_next_one_is_begun(tmp_path: Path) -> None
     assert seen() == sorted(os.listdir(tmp_path)) == ["crawl-00000.warc.zst", "crawl-00001.warc.zst"]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("tables", MODES)
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("make", [text, noise])
@@ -325,6 +326,7 @@ def test_a_file_with_a_longer_warcinfo_record_is_not_skipped(
 # Segments.
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("tables", MODES)
 @pytest.mark.parametrize("kind", ["response", "resource"])
 @pytest.mark.parametrize("wrap", [bytes, io.BytesIO, Stream])
@@ -588,6 +590,7 @@ def fixed_ids(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("seekwarc.write.header._ids", numbers)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("tables", MODES)
 @pytest.mark.parametrize("with_dictionary", [False, True])
 def test_the_number_of_threads_does_not_change_the_file(

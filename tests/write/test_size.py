@@ -66,6 +66,7 @@ def test_frames_make_text_at_most_3_percent_larger() -> None:
     check(source_text(100 * MIB), 1.03)
 
 
+@pytest.mark.slow
 def test_frames_add_next_to_nothing_to_incompressible_data() -> None:
     check(noise(64 * MIB), 1.0005)
 

@@ -194,6 +194,7 @@ def test_without_an_algorithm_there_are_no_digests() -> None:
         assert [segment.block for segment in spool.segments] == [None] * len(spool.segments)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("make", [text, noise])
 @pytest.mark.parametrize("lead", [b"", HTTP_HEAD])
 @pytest.mark.parametrize("first", [70_000, 100_000, 200_000])

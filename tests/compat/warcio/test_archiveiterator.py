@@ -100,6 +100,7 @@ def _decodes_brotli(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(BufferedReader.DECOMPRESSORS, "br", raising=False)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda it: next(iter(it), "default"))
 @pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")

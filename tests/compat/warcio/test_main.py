@@ -64,6 +64,7 @@ def test_warcio_makes_a_zst_file(tmp_path: Path) -> None:
         assert [it.block.read() for it in new] == [it.block.read() for it in old]
 
 
+@pytest.mark.slow
 def test_a_program_of_ones_own_runs(zst: Path, tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(
         "import sys\nfrom warcio import ArchiveIterator\n"
