@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 
 import pytest
 from conformance.command import MAX_MESSAGE, Command
 from conformance.manifest import KitError
 
-from tests.support.processes import PATIENT, wait_until_gone
+from tests.support.processes import PATIENT, wait_until, wait_until_gone
 
 
 def python(code: str, timeout: float = PATIENT) -> Command:
@@ -80,9 +79,7 @@ def test_stopping_ends_what_other_threads_run() -> None:
     threads = [threading.Thread(target=lambda: ended.append(command.run([], 100))) for _ in range(2)]
     for thread in threads:
         thread.start()
-    deadline = time.monotonic() + PATIENT
-    while len(command._running) < 2:
-        assert time.monotonic() < deadline
+    wait_until(lambda: len(command._running) == 2)
     command.stop()
     for thread in threads:
         thread.join(PATIENT)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from seekwarc.frames.ahead import MAX_BATCHES, BatchesAhead, DecodedBatch
 from tests.support.foreign import Foreign, text
+from tests.support.processes import PATIENT, wait_until
 from tests.support.threads import seen
 
 
@@ -54,7 +55,7 @@ def test_batches_come_in_order_whichever_is_done_first(threads: int) -> None:
 
 
 def test_two_batches_are_decoded_at_a_time() -> None:
-    both = threading.Barrier(2, timeout=20)
+    both = threading.Barrier(2, timeout=PATIENT)
     with closing(BatchesAhead((Batch(n, both.wait) for n in range(2)), 2)) as ahead:
         assert taken(ahead) == [0, 1]
 
@@ -104,10 +105,7 @@ def test_batches_wait_in_bounded_numbers(threads: int) -> None:
         for count in range(50):
             ahead.take()
             assert len(made) <= count + 1 + limit
-        end = time.monotonic() + 20
-        while len(made) < 50 + limit and time.monotonic() < end:
-            time.sleep(0.005)
-        assert len(made) == 50 + limit
+        wait_until(lambda: len(made) == 50 + limit)
 
 
 def test_closing_stops_endless_batches_and_may_be_repeated() -> None:

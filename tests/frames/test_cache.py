@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seekwarc.frames.cache import LEAST, FrameCache, FrameKey
+from tests.support.processes import PATIENT
 
 
 def key(offset: int) -> FrameKey:
@@ -29,7 +30,7 @@ def test_the_first_decodes_and_the_others_wait(capacity: int) -> None:
         time.sleep(0.02)
         assert not any(one.done() for one in waiting)
         cache.end(key(5), b"content")
-        assert [one.result(timeout=5) for one in waiting] == [b"content"] * 8
+        assert [one.result(timeout=PATIENT) for one in waiting] == [b"content"] * 8
     assert not cache.is_under_way(key(5))
     assert cache.begin(key(5)) == (b"content" if capacity else None)
 
@@ -41,7 +42,7 @@ def test_frames_do_not_wait_for_each_other() -> None:
         two = pool.submit(cache.begin, key(2))
         cache.end(key(1), b"one")
         cache.end(key(2), b"two")
-        assert two.result(timeout=5) == b"two"
+        assert two.result(timeout=PATIENT) == b"two"
 
 
 def test_after_a_failure_one_that_waited_decodes() -> None:
@@ -51,7 +52,7 @@ def test_after_a_failure_one_that_waited_decodes() -> None:
         other = pool.submit(cache.begin, key(1))
         time.sleep(0.02)
         cache.end(key(1), None)
-        assert other.result(timeout=5) is None
+        assert other.result(timeout=PATIENT) is None
     assert cache.is_under_way(key(1))
     cache.end(key(1), b"content")
     assert cache.begin(key(1)) == b"content"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from seekwarc.frames.prefetch import BATCH_WEIGHT, MAX_BATCHES, MAX_ITEMS, Prefetcher, PrefetchWindow
-from tests.support.processes import PATIENT
+from tests.support.processes import settles
 
 
 def weightless(_: Any) -> int:
@@ -26,18 +26,7 @@ def threads() -> list[str]:
 def no_thread_is_left() -> Iterator[None]:
     assert threads() == []
     yield
-    end = time.monotonic() + PATIENT
-    while threads() and time.monotonic() < end:
-        time.sleep(0.01)
-    assert threads() == []
-
-
-def settles(condition: Callable[[], object]) -> bool:
-    """Tell whether something becomes true soon."""
-    end = time.monotonic() + PATIENT
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.005)
-    return bool(condition())
+    assert settles(lambda: threads() == [])
 
 
 @pytest.mark.parametrize("count", [0, 1, MAX_ITEMS - 1, MAX_ITEMS, MAX_ITEMS + 1, 20_000])

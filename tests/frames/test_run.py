@@ -21,6 +21,7 @@ from seekwarc.frames.run import FrameRun
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.source import Stats
 from tests.support.foreign import Entry, Foreign, cut, skippable, text, zstd_frame
+from tests.support.processes import PATIENT
 from tests.support.sources import RecordingSource, RemoteFake
 from tests.support.writing import noise
 
@@ -258,7 +259,7 @@ def test_what_fails_fails_for_each_and_blocks_nobody() -> None:
     with ThreadPoolExecutor(8) as pool:
         for wanted in ((20_000, 20_100), (0, 90_000), (15_000, 35_000)):
             failed = [pool.submit(opened.read, *wanted) for _ in range(8)]
-            assert {str(one.exception(timeout=5)) for one in failed} == {"gone"}
+            assert {str(one.exception(timeout=PATIENT)) for one in failed} == {"gone"}
     opened.source.fail = lambda *_: None
     assert opened.read(0, 90_000) == CONTENT
 

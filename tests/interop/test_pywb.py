@@ -28,6 +28,7 @@ from seekwarc import tools
 from seekwarc.serve.ranges import decide
 from tests.conftest import ROOT
 from tests.support.crawls import heritrix
+from tests.support.processes import PATIENT
 from tests.support.writing import KIB, MIB, small_dictionary
 
 pytestmark = pytest.mark.needs("wayback")
@@ -132,7 +133,7 @@ class Pywb:
         most: int = -1,
         **fields: str,
     ) -> Got:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENT)
         try:
             headers = {name.replace("_", "-"): value for name, value in fields.items()}
             connection.request(method, f"/{collection}/{when}/http://example.org/{name}", headers=headers)

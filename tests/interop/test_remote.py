@@ -27,6 +27,7 @@ import seekwarc
 from seekwarc.errors import SeekWarcError, SourceChangedError
 from seekwarc.storage import remote
 from tests.support.foreign import Foreign
+from tests.support.processes import PATIENT, settles
 from tests.support.rangeserver import (
     Answer,
     Asked,
@@ -168,13 +169,6 @@ def listens(port: int) -> bool:
     return False
 
 
-def settles(condition: Callable[[], object]) -> bool:
-    end = time.monotonic() + 10
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.01)
-    return bool(condition())
-
-
 NGINX = """
 daemon off; master_process off; pid {folder}/nginx.pid; error_log {folder}/error.log;
 events {{ worker_connections 256; }}
@@ -282,7 +276,7 @@ def moto(stored: bytes, _: Path) -> Iterator[Served]:
         import urllib.request  # noqa: PLC0415
 
         made = urllib.request.Request(f"{endpoint}/{bucket}", method="PUT")
-        urllib.request.urlopen(made, timeout=10).close()
+        urllib.request.urlopen(made, timeout=PATIENT).close()
         store = S3Store(bucket, client_options={"allow_http": True, "timeout": "60s"})
 
         def put(data: bytes) -> None:

@@ -14,7 +14,6 @@ from seekwarc.jobs.outcome import Job, Status
 from seekwarc.jobs.progress import counting
 from seekwarc.jobs.work import JobContext
 from seekwarc.jobs.workers import run_in_order
-from tests.cli.conftest import wait_for
 from tests.support.outcomes import Heard
 from tests.support.parts import (
     FORMS,
@@ -33,6 +32,7 @@ from tests.support.parts import (
     small_parts,
     verified,
 )
+from tests.support.processes import wait_until
 from tests.support.rounds import rounds
 
 
@@ -132,6 +132,6 @@ def slow_at_first(job: Job, _: JobContext) -> tuple[Status, object]:
     path = Path(job.source)
     path.touch()
     if path.name == "0":
-        wait_for(path.with_name("3").exists, 60)
+        wait_until(path.with_name("3").exists)
         time.sleep(0.2)
     return Status.DONE, path.name == "0" and path.with_name("4").exists()

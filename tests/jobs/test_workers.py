@@ -18,9 +18,9 @@ from seekwarc.jobs.batch import run
 from seekwarc.jobs.outcome import Job, Status
 from seekwarc.jobs.work import JobContext
 from seekwarc.storage.opening import open_source
-from tests.cli.conftest import wait_for
 from tests.conftest import ROOT
 from tests.support.outcomes import Heard
+from tests.support.processes import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -171,7 +171,7 @@ def test_an_interrupt_does_not_reach_a_worker_that_starts(tmp_path) -> None:
             return Status.DONE, None
         """,
     )
-    wait_for(lambda: len(pids(tmp_path, "imported")) == 2, 60)
+    wait_until(lambda: len(pids(tmp_path, "imported")) == 2)
     for pid in pids(tmp_path, "imported"):
         os.kill(pid, signal.SIGINT)
     (tmp_path / "go").touch()
@@ -193,7 +193,7 @@ def test_workers_of_a_killed_process_end_in_silence(tmp_path) -> None:
             return Status.DONE, None
         """,
     )
-    wait_for(lambda: len(pids(tmp_path, "begun")) == 2, 60)
+    wait_until(lambda: len(pids(tmp_path, "begun")) == 2)
     process.kill()
     assert process.communicate(timeout=60)[1] == b""
 
@@ -209,7 +209,7 @@ def test_idle_workers_of_a_killed_process_end_in_silence(tmp_path) -> None:
             return Status.DONE, None
         """,
     )
-    wait_for(lambda: len(pids(tmp_path, "done")) == 2, 60)
+    wait_until(lambda: len(pids(tmp_path, "done")) == 2)
     # The next message is waited for; those before it are never received, which resets the pipe.
     time.sleep(0.2)
     process.kill()

@@ -20,6 +20,7 @@ from tests.support.chunks import chunked, random_sizes
 from tests.support.foreign import Foreign, text
 from tests.support.memory import MemoryBody
 from tests.support.pages import answer, crawl_of, html
+from tests.support.processes import PATIENT
 from tests.support.rounds import rounds
 from tests.support.sources import Pipe
 from tests.support.writing import noise
@@ -248,7 +249,7 @@ class MeetingLock:
 
     def __init__(self, threads: int) -> None:
         self._lock = threading.RLock()
-        self._barrier = threading.Barrier(threads, timeout=30)
+        self._barrier = threading.Barrier(threads, timeout=PATIENT)
         self.met = False
 
     def __enter__(self) -> None:

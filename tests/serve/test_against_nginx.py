@@ -18,6 +18,7 @@ from seekwarc.serve.app import application
 from seekwarc.serve.library import Library
 from seekwarc.serve.ranges import parse_http_date
 from tests.serve.conftest import FILM, running
+from tests.support.processes import PATIENT
 
 pytestmark = pytest.mark.needs("nginx")
 SIZE = len(FILM)
@@ -64,7 +65,7 @@ class Server:
         assert (head.status, head.getheader("Content-Length")) == (200, str(SIZE))
 
     def _ask(self, method: str, headers: dict[str, str]) -> http.client.HTTPResponse:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENT)
         connection.request(method, self.path, headers=headers)
         response = connection.getresponse()
         self.body = response.read()

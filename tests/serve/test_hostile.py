@@ -21,6 +21,7 @@ from seekwarc.serve.served import ServedRecord
 from tests.serve.asgi import Client
 from tests.serve.conftest import PAGE, response, running
 from tests.support.foreign import Foreign
+from tests.support.processes import PATIENT, wait_until
 
 LATIN = b"caf\xe9"
 SAFE = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer"}
@@ -236,7 +237,7 @@ def tiny(tiny_chunks, monkeypatch):
 
 
 def ask(server, path: str, **headers: str) -> http.client.HTTPConnection:
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENT)
     connection.request("GET", path, headers=headers)
     return connection
 
@@ -273,10 +274,7 @@ def test_work_ends_with_its_client_and_others_go_on(tiny) -> None:
         assert connection.getresponse().read() == PAGE
     for connection in waiting:
         connection.close()
-    end = time.monotonic() + 10
-    while tiny.tasks > 3 and time.monotonic() < end:
-        time.sleep(0.05)
-    assert tiny.tasks <= 3
+    wait_until(lambda: tiny.tasks <= 3)
     before = time.process_time()
     time.sleep(1)
     assert time.process_time() - before < 0.5, "no thread counts chunks any more"

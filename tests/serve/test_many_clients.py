@@ -10,7 +10,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 import tracemalloc
 from collections.abc import Iterator
 from itertools import pairwise
@@ -19,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.serve.conftest import FILM
+from tests.support.processes import settles
 
 pytestmark = pytest.mark.slow
 
@@ -88,9 +88,7 @@ def test_two_hundred_clients_leave_nothing_open(server, found) -> None:
     before: tuple[int, int, int] | None = None
 
     def settle() -> None:
-        until = time.monotonic() + 10
-        while before and time.monotonic() < until and any(map(operator.gt, left(), before)):
-            time.sleep(0.05)
+        settles(lambda: not before or not any(map(operator.gt, left(), before)))
 
     # What is made once and kept, as threads and caches are, is there after the second.
     for _ in range(2):

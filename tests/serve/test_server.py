@@ -18,6 +18,7 @@ import uvicorn
 from seekwarc.serve import server as server_module
 from seekwarc.serve.server import Server
 from tests.serve.conftest import running
+from tests.support.processes import PATIENT
 
 
 def test_stopping_ends_answers_in_progress(caplog) -> None:
@@ -144,7 +145,7 @@ def test_short_answers_on_a_kept_connection_do_not_wait_for_acknowledgements() -
         await send({"type": "http.response.body", "body": bytes(4096)})
 
     with running(app) as server:
-        client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+        client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENT)
         times = []
         for _ in range(30):
             started = time.monotonic()

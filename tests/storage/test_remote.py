@@ -497,7 +497,7 @@ def test_closing_ends_a_wait_before_a_retry(server: RangeServer, monkeypatch: py
             pass
         source.close()
         with pytest.raises(SourceError, match="closed"):
-            reading.result(timeout=10)
+            reading.result(timeout=PATIENT)
 
 
 def test_closing_ends_a_request_that_hangs(server: RangeServer) -> None:

@@ -18,6 +18,7 @@ import pytest
 import seekwarc
 from seekwarc.storage import upload as upload_module
 from seekwarc.storage.upload import StoredObject, Upload
+from tests.support.processes import wait_until
 from tests.support.stores import Store, store
 from tests.support.uploads import NEEDED, PART, Bucket, uploads_to_a_bucket
 from tests.support.writing import noise
@@ -41,15 +42,6 @@ def written(url: str, data: bytes = DATA) -> Upload:
     return upload
 
 
-def eventually(check: object) -> None:
-    """Wait until a condition is true."""
-    assert callable(check)
-    end = time.monotonic() + 30
-    while not check():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
 @pytest.mark.parametrize("size", [0, 1, PART, PART + 1, 2 * PART, len(DATA)])
 def test_an_object_appears_when_it_is_complete(size: int, bucket: Bucket) -> None:
     upload = written(bucket.url("a/b c.warc.zst"), DATA[:size])
@@ -65,7 +57,7 @@ def test_an_object_appears_when_it_is_complete(size: int, bucket: Bucket) -> Non
 
 def test_an_aborted_upload_leaves_no_parts(bucket: Bucket) -> None:
     upload = written(bucket.url("a"))
-    eventually(bucket.unfinished)
+    wait_until(bucket.unfinished)
     for _ in range(2):
         upload.abort()
     assert (bucket.listed(), bucket.unfinished()) == ([], [])
@@ -76,7 +68,7 @@ def test_an_aborted_upload_leaves_no_parts(bucket: Bucket) -> None:
 
 def test_an_upload_that_is_dropped_is_aborted(bucket: Bucket) -> None:
     upload = written(bucket.url("a"))
-    eventually(bucket.unfinished)
+    wait_until(bucket.unfinished)
     del upload
     gc.collect()
     assert (bucket.listed(), bucket.unfinished()) == ([], [])
@@ -165,7 +157,7 @@ def test_a_writer_waits_for_a_slow_server(bucket: Bucket) -> None:
 def test_only_what_is_not_being_sent_is_cut_off(bucket: Bucket) -> None:
     upload = written(bucket.url("a"))
     assert upload.cut(len(DATA) - 100)
-    eventually(bucket.unfinished)
+    wait_until(bucket.unfinished)
     assert not upload.cut(100)
     upload.write(b"after")
     upload.finish()
@@ -177,7 +169,7 @@ def test_what_may_be_cut_off_is_held_back(bucket: Bucket) -> None:
     upload.write(DATA[: PART * 3 // 2])
     upload.mark()
     upload.write(bytes(PART - 1))
-    eventually(bucket.unfinished)
+    wait_until(bucket.unfinished)
     time.sleep(0.2)
     assert upload.cut(PART * 3 // 2)
     upload.write(b"after")
@@ -224,7 +216,7 @@ def test_a_process_that_ends_leaves_no_object(how: str, bucket: Bucket) -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"written\n"
-        eventually(bucket.unfinished)
+        wait_until(bucket.unfinished)
         if how == "is killed":
             process.send_signal(signal.SIGKILL)
         process.communicate(b"\n")
@@ -306,7 +298,7 @@ def test_an_aborted_upload_makes_no_object_in_other_stores(other_store: tuple[st
     """Azure drops the parts of an upload by itself, after a week."""
     url, server = other_store
     upload = written(url)
-    eventually(lambda: server.parts)
+    wait_until(lambda: server.parts)
     upload.abort()
     assert server.objects == {}
     assert server.parts == {} or url.startswith("az")

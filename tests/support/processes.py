@@ -21,11 +21,16 @@ def is_running(pid: int) -> bool:
     return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
-def wait_until(is_so: Callable[[], bool]) -> None:
+def settles(is_so: Callable[[], object]) -> bool:
+    """Wait until a condition is true, and return whether it became true."""
     deadline = time.monotonic() + PATIENT
-    while not is_so():
-        assert time.monotonic() < deadline, "it never happened"
+    while not is_so() and time.monotonic() < deadline:
         time.sleep(0.01)
+    return bool(is_so())
+
+
+def wait_until(is_so: Callable[[], object]) -> None:
+    assert settles(is_so), "it never happened"
 
 
 def wait_until_gone(pid: int) -> None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import shutil
 import socket
 import subprocess
-import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from tests.support.processes import PATIENT, wait_until
+
 START = """
 from warcprox.main import main
 from warcprox.warcproxy import WarcProxyHandler
+
 WarcProxyHandler.allow_localhost = True
 main()
 """
@@ -33,14 +35,13 @@ def recording_proxy(folder: Path) -> Iterator[str]:
     command = [str(Path(program).with_name("python")), "-c", START, *options]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        end = time.monotonic() + 30
-        while True:
+
+        def listens() -> bool:
             assert process.poll() is None
-            assert time.monotonic() < end
             with closing(socket.socket()) as tried:
-                if tried.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.1)
+                return tried.connect_ex(("127.0.0.1", port)) == 0
+
+        wait_until(listens)
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
@@ -51,6 +52,6 @@ def fetched(uri: str, proxy: str, start: int, stop: int) -> bytes:
     """Return bytes [start, stop) of an object, requested through a proxy as players do."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": proxy}))
     request = urllib.request.Request(uri, headers={"Range": f"bytes={start}-{stop - 1}"})
-    with opener.open(request, timeout=30) as answer:
+    with opener.open(request, timeout=PATIENT) as answer:
         assert answer.status == 206
         return answer.read()

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.support.processes import PATIENT
 from tests.support.rangeserver import (
     Asked,
     Content,
@@ -27,7 +28,7 @@ DATA = bytes(range(256)) * 40
 
 def get(server: RangeServer, **headers: str) -> http.client.HTTPResponse:
     """Ask once; the body is there as `data`."""
-    connection = http.client.HTTPConnection(urlsplit(server.url).netloc, timeout=10)
+    connection = http.client.HTTPConnection(urlsplit(server.url).netloc, timeout=PATIENT)
     connection.request("GET", "/any?query", headers={k.replace("_", "-"): v for k, v in headers.items()})
     response = connection.getresponse()
     try:

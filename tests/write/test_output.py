@@ -12,7 +12,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ import pytest
 
 import seekwarc
 from tests.support.leaks import new_threads
+from tests.support.processes import PATIENT, wait_until
 from tests.support.writing import KIB, MIB, URI, Stream, WriteOnly, header_for, noise, text
 
 FRAME = 64 * KIB
@@ -393,7 +393,7 @@ def test_a_named_pipe_is_written_to_in_place(tmp_path: Path) -> None:
     os.mkfifo(path)
     with subprocess.Popen(["cat", str(path)], stdout=subprocess.PIPE) as process:
         write_some(path)
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=PATIENT)
     assert blocks_of(out) == BLOCKS
     assert stat.S_ISFIFO(path.stat().st_mode)
 
@@ -449,10 +449,7 @@ def test_no_thread_outlives_the_writer(tmp_path: Path) -> None:
     writer = seekwarc.Writer(tmp_path / "b.warc.zst", threads=4)
     writer.write("resource", target_uri=URI, block=text(MIB))
     writer.abort()
-    deadline = time.monotonic() + 5
-    while new_threads(before) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert new_threads(before) == []
+    wait_until(lambda: new_threads(before) == [])
 
 
 def test_a_text_file_is_not_a_target() -> None:

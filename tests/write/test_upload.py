@@ -6,7 +6,6 @@ import _thread
 import asyncio
 import io
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import pytest
 import seekwarc
 from seekwarc import tools
 from seekwarc.errors import SeekWarcError
+from tests.support.processes import wait_until
 from tests.support.uploads import NEEDED, PART, Bucket, uploads_to_a_bucket
 from tests.support.writing import MIB, URI, Stream, noise, text
 
@@ -165,10 +165,7 @@ def test_a_server_that_fails_is_a_target_error(bucket: Bucket) -> None:
         crawl(bucket.url("a.warc.zst"), 20)
     assert "its upload was aborted, and there is no object" in caught.value.__notes__[0]
     # The store aborts an upload beside the error.
-    end = time.monotonic() + 10
-    while bucket.unfinished() and time.monotonic() < end:
-        time.sleep(0.05)
-    assert bucket.unfinished() == []
+    wait_until(lambda: bucket.unfinished() == [])
     assert bucket.listed() == []
 
 
