@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import seekwarc
-from seekwarc.errors import FormatError, UnsupportedError
+from seekwarc.errors import FormatError, TargetError
 from seekwarc.format.arrow import arrow, strings
 from seekwarc.format.dates import WarcDate
 from seekwarc.make.parquet import LEVEL, OutputFile
@@ -54,14 +54,14 @@ def form_of(target: str | os.PathLike[str] | BinaryIO | Output) -> PageForm:
     """Return what a file becomes by the end of its name; a file object JSON Lines.
 
     Raises:
-        UnsupportedError: It ends as no file that can be written.
+        TargetError: It ends as no file that can be written.
     """
     if not isinstance(target, str | os.PathLike):
         return PageForm.JSONL
     name = os.fspath(target).lower()
     if name.endswith(OTHERS):
-        text = "a file of that kind is not made: end its name with .jsonl, .jsonl.gz or .parquet"
-        raise UnsupportedError(text, source=os.fspath(target))
+        text = "unsupported file type: use .jsonl, .jsonl.gz or .parquet"
+        raise TargetError(text, source=os.fspath(target))
     if name.endswith(".parquet"):
         arrow()
         return PageForm.PARQUET

@@ -8,7 +8,7 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-from seekwarc.errors import UnsupportedError
+from seekwarc.errors import TargetError
 from seekwarc.make import page_files
 from seekwarc.make.page_files import COLUMNS, PageForm, form_of, write_pages
 from seekwarc.write.output import FileObjectOutput
@@ -35,7 +35,7 @@ def test_the_end_of_a_name_tells_the_form(name, form) -> None:
 
 @pytest.mark.parametrize("name", ["a.jsonl.zst", "a.csv", "A.BZ2"])
 def test_other_ends_are_refused(name) -> None:
-    with pytest.raises(UnsupportedError, match="end its name with"):
+    with pytest.raises(TargetError, match="unsupported file type"):
         form_of(name)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import seekwarc
 from seekwarc import tools
-from seekwarc.errors import SourceError, TargetError, TargetExistsError, UnsupportedError
+from seekwarc.errors import SourceError, TargetError, TargetExistsError
 from seekwarc.jobs import parts
 from tests.support.pages import PROSE, answer, crawl_of, html, pdf, shown
 
@@ -91,7 +91,7 @@ def test_names_tell_the_form_of_the_file(site, tmp_path) -> None:
         name: lines_of(tmp_path / "new.jsonl")[0][name]
         for name in ("uri", "title", "lang", "offset", "whole")
     }
-    with pytest.raises(UnsupportedError, match="end its name with"):
+    with pytest.raises(TargetError, match="unsupported file type"):
         tools.text(site, tmp_path / "new.jsonl.zst")
 
 

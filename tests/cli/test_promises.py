@@ -1,0 +1,82 @@
+"""What every verb promises, whatever it does: the table of verbs is walked over."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from seekwarc.cli.verbs import RENAMED, VERBS
+
+NEEDS = {
+    "convert": ("-o", "OUT"),
+    "recover": ("-o", "OUT"),
+    "concat": ("-o", "OUT"),
+    "pack": ("-o", "OUT"),
+    "filter": ("-o", "OUT", "--type", "response"),
+    "redact": ("-o", "OUT", "--uri", "http://example.org/"),
+    "join": ("-o", "OUT"),
+    "dedupe": ("-o", "OUT"),
+    "extract": ("-o", "OUT"),
+    "text": ("-o", "OUT.jsonl"),
+    "split": ("-o", "OUT-%03d.warc.zst", "--records", "1"),
+    "index": ("-o", "OUT"),
+    "clip": ("--uri", "http://example.org/", "--from", "0:01", "--to", "0:02", "-o", "OUT.mp4"),
+    "pictures": ("--uri", "http://example.org/", "--every", "10s", "-o", "OUT"),
+    "search": ("tea",),
+}
+"""What a verb cannot run without, beside its file."""
+OTHERS = {"completion", "demo", "wacz", "dictionary", "serve", "extract"}
+"""Verbs whose first argument is not a file, and `extract`, whose manifest says that it failed."""
+WITH_A_FILE = [name for name in VERBS if name not in OTHERS]
+WITH_JSON = ["ls", "info", "verify", "lookup", "search", "convert", "recover", "concat", "filter", "dedupe"]
+
+
+def words_of(verb: str, file: object, folder) -> list[str]:
+    given = [word.replace("OUT", str(folder / "new.warc.zst")) for word in NEEDS.get(verb, ())]
+    if verb in {"lookup", "cat"}:
+        given = ["http://example.org/"] if verb == "lookup" else ["--uri", "http://example.org/"]
+    return [verb, str(file), *given]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_says_what_a_verb_does(command, verb) -> None:
+    out = command(verb, "--help").out
+    assert out.startswith(f"usage: seekwarc {verb} ")
+    assert out == command("help", verb).out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_unknown_option_is_wrong_usage(command, verb) -> None:
+    answer = command(verb, "--no-such-option", status=2)
+    assert answer.stdout == b""
+    assert answer.stderr.startswith(f"seekwarc {verb}: ")
+
+
+@pytest.mark.parametrize("verb", WITH_JSON)
+def test_an_option_is_not_known_by_its_beginning(command, verb, tmp_path) -> None:
+    answer = command(*words_of(verb, tmp_path / "no.warc.zst", tmp_path), "--jso", status=2)
+    assert "--jso" in answer.stderr
+    assert "no.warc.zst" not in answer.stderr, "the file was looked for"
+
+
+@pytest.mark.parametrize("verb", WITH_A_FILE)
+def test_a_missing_file_is_named_and_nothing_is_written(command, verb, tmp_path) -> None:
+    answer = command(*words_of(verb, tmp_path / "no such file.warc.zst", tmp_path), status=2)
+    assert "no such file.warc.zst" in answer.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("verb", WITH_JSON)
+def test_a_failure_is_an_object_of_json_as_well(command, verb, tmp_path) -> None:
+    file = tmp_path / "no such file.warc.zst"
+    words = words_of(verb, file, tmp_path)
+    answer = command(words[0], "--json", *words[1:], status=2)
+    failures = [it for it in map(json.loads, answer.out.splitlines()) if it.get("status") == "failed"]
+    assert [it["error"]["kind"] for it in failures] == ["io"]
+
+
+@pytest.mark.parametrize("old", RENAMED)
+def test_an_old_name_is_not_listed(command, old) -> None:
+    assert f"\n  {old} " not in command("--help").out
+    assert RENAMED[old] in command(*old.split(), status=2).stderr
