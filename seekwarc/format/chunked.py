@@ -67,7 +67,7 @@ def parse_chunk_line(data: Buffer, position: int, *, first: bool) -> tuple[int, 
 
 _CUT_LINE = re.compile(rb"(?:\r?|\r?\n[ \t]*+[0-9A-Fa-f]*+[ \t]*+(?:;[^\r\n]*+)?\r?)")
 """What may follow the data of a chunk in a body that ends before the next chunk begins."""
-_TRAILER = re.compile(rb"(?:[!#-'*+.0-9A-Z^-z|~-]++[ \t]*+:[^\r\n]*+\r?\n)*+(?:\r?\n?)")
+_TRAILER = re.compile(rb"(?>(?:[!#-'*+.0-9A-Z^-z|~-]++[ \t]*+:[^\r\n]*+\r?\n)*)(?:\r?\n?)")
 """Trailer fields and a blank line, which some servers leave out."""
 
 
@@ -179,7 +179,7 @@ def _runs() -> tuple[tuple[re.Pattern[bytes], int], ...]:
         for high in range(1, 16)
     )
     return tuple(
-        (re.compile(b"(?:\r\n(?:%s)){%d}+" % (sizes, _RUN), re.DOTALL), _RUN * (digits + 4))
+        (re.compile(b"(?>(?:\r\n(?:%s)){%d})" % (sizes, _RUN), re.DOTALL), _RUN * (digits + 4))
         for digits, sizes in ((1, one), (2, two))
     )
 

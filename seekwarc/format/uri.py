@@ -35,7 +35,7 @@ _AS_THEY_ARE = r"[!$&-;=?-Z\[\]_a-z~]*+"
 _DEVIATIONS = re.compile("[\u00df\u03c2\u200c\u200d]")
 _NORMALIZED = re.compile(
     rf"[a-z][a-z0-9+.-]*+://[a-z0-9_.-]++(?<!\.)/{_AS_THEY_ARE}"
-    rf"(?:%(?:[0189A-F][0-9A-F]|2[0-9A-CF]|3[A-F]|40|5[B-E]|60|7[B-DF]){_AS_THEY_ARE})*+"
+    rf"(?>(?:%(?:[0189A-F][0-9A-F]|2[0-9A-CF]|3[A-F]|40|5[B-E]|60|7[B-DF]){_AS_THEY_ARE})*)"
 )
 _LINE_BREAK_OR_NUL = re.compile(r"[\r\n\0]")
 _ESCAPED = re.compile("(?:%[89A-F][0-9A-F])+")

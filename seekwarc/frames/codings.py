@@ -46,7 +46,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = zstd.FRAME_MAGIC.to_bytes(4, "little")
 _EMPTY_BLOCK: Final = (b"\0\0\0", b"\2\0\0")
 """Headers of blocks without content that are not the last: a raw one, and one byte repeated never."""
-_EMPTY_BLOCKS = re.compile(rb"(?:\x00\x00\x00|\x02\x00\x00.)++", re.DOTALL)
+_EMPTY_BLOCKS = re.compile(rb"(?>(?:\x00\x00\x00|\x02\x00\x00.)+)", re.DOTALL)
 
 
 class _Body:

@@ -42,7 +42,7 @@ NOT_PROSE: Final = frozenset({"text/css", "text/ecmascript", "text/javascript", 
 """Types of text/ that no one reads as text."""
 
 _PAGE = re.compile(
-    rb"\s*+(?:<\?xml[^>]*+>\s*+)?(?:<!--(?:[^-]++|-(?!->))*+-->\s*+)*+<(?:!doctype\s++html|html|head|body)[\s>]",
+    rb"\s*+(?:<\?xml[^>]*+>\s*+)?(?>(?:<!--(?>(?:[^-]++|-(?!->))*)-->\s*+)*)<(?:!doctype\s++html|html|head|body)[\s>]",
     re.IGNORECASE,
 )
 _BINARY = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f]")

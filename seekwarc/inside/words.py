@@ -91,4 +91,4 @@ def _folded(character: str) -> str:
 def _pattern() -> re.Pattern[str]:
     # The vowel signs of Indic scripts are part of their words, and `\w` has no marks.
     marks = "".join(chr(it) for it in range(0x300, 0x10000) if unicodedata.category(chr(it))[0] == "M")
-    return re.compile(f"(?>[^\\W_]++|[{marks}]++)++")
+    return re.compile(f"(?>(?:[^\\W_]++|[{marks}]++)+)")
