@@ -131,7 +131,7 @@ class FieldMapping(Mapping[str, str]):
 def field_pattern(name: str) -> re.Pattern[bytes]:
     """Return a pattern of a field with that name, including folded lines."""
     escaped = re.escape(name.encode("utf-8", "surrogateescape"))
-    return re.compile(rb"\n(?i:" + escaped + rb")[ \t]*+:([^\n]*+(?>(?:\n[ \t][^\n]*+)*))")
+    return re.compile(rb"\n(?i:" + escaped + rb")[ \t]*+:([^\n]*+(?:\n[ \t][^\n]*+)*)")
 
 
 def unfolded(raw: bytes) -> str:

@@ -83,7 +83,7 @@ _USUAL_VERSIONS = (b"WARC/1.0\r\n", b"WARC/1.1\r\n")
 _CONTENT_LENGTH = re.compile(
     # The usual form, and any other.
     rb"\n(?i:content-length)[ \t]*+:[ \t]*+"
-    rb"(?:([0-9]{1,%d})\r?\n(?![ \t])|([^\n]*+(?>(?:\n[ \t][^\n]*+)*)))" % MAX_DIGITS
+    rb"(?:([0-9]{1,%d})\r?\n(?![ \t])|([^\n]*+(?:\n[ \t][^\n]*+)*))" % MAX_DIGITS
 )
 
 
