@@ -108,7 +108,7 @@ def test_what_train_makes_comes_out_of_what_convert_makes(command, tmp_path) -> 
 # What has no dictionary, or none that can be read.
 
 
-@pytest.mark.parametrize("action", ["extract", "info"])
+@pytest.mark.parametrize("action", ["extract", "show"])
 @pytest.mark.parametrize("form", ["warc", "warc.gz", "warc.zst"])
 def test_a_file_without_a_dictionary_is_reported(command, crawl, tmp_path, action, form) -> None:
     words = ("-o", "d") if action == "extract" else ()
@@ -132,7 +132,7 @@ BROKEN = {
 def test_what_is_not_a_dictionary_is_refused(command, tmp_path, kind) -> None:
     path = tmp_path / "broken"
     path.write_bytes(BROKEN[kind])
-    for words in (("info", path), ("extract", path, "-o", "d")):
+    for words in (("show", path), ("extract", path, "-o", "d")):
         stderr = command("dictionary", *words, status=1, cwd=tmp_path).stderr
         assert stderr.startswith(f"seekwarc: {path}, offset 0: ")
         assert stderr.count("\n") == 1
@@ -152,7 +152,7 @@ def test_a_file_with_a_damaged_dictionary_is_no_traceback(command, tmp_path, ver
 
 
 def test_wrong_words_are_wrong_usage(command) -> None:
-    for words in ((), ("extract",), ("info",), ("extract", "a.warc.zst"), ("insert", "a")):
+    for words in ((), ("extract",), ("show",), ("extract", "a.warc.zst"), ("insert", "a")):
         assert "see `seekwarc dictionary" in command("dictionary", *words, status=2).stderr
 
 
@@ -190,7 +190,7 @@ READING = {
     "info": ("info", "{}"),
     "cat": ("cat", "{}", "--uri", "http://example.org/3"),
     "convert": ("convert", "{}", "new.warc"),
-    "train": ("train", "{}", "-o", "new.dict"),
+    "train": ("dictionary", "train", "{}", "-o", "new.dict"),
     "dictionary show": ("dictionary", "show", "{}"),
     "dictionary extract": ("dictionary", "extract", "{}", "-o", "new.dict"),
 }
