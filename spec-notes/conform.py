@@ -72,7 +72,9 @@ class Stopped(BaseException):
 
 def parser() -> Parser:
     """Return the parser of the command line."""
-    made = Parser(PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made = Parser(
+        PROGRAM, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
     made.add_argument("manifest", metavar="MANIFEST", help="manifest.json of the samples, or its folder")
     made.add_argument("command", metavar="COMMAND", nargs="+", help="after `--`: what runs the reader")
     made.add_argument(

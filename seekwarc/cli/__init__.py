@@ -26,7 +26,7 @@ from seekwarc.errors import (
 from seekwarc.format.words import did_you_mean
 from seekwarc.system import SIGPIPE, configure_text, is_broken_pipe, raise_signal_after
 
-__all__ = ["VERBS", "main"]
+__all__ = ["main"]
 
 FOUND_PROBLEMS: Final = 1
 FAILED: Final = 2
@@ -85,12 +85,9 @@ def _verb_of(words: list[str]) -> tuple[Verb | None, list[str]]:
     if first in VERBS and " ".join(words[:2]) not in RENAMED:
         return VERBS[first], rest
     parser = _parser()
-    if first == "conform":
-        text = "seekwarc: conform is a script of the sources now: `python spec-notes/conform.py`\n"
-        parser.exit(FAILED, text)
     for old in (first, " ".join(words[:2])):
         if old in RENAMED:
-            parser.exit(FAILED, f"seekwarc: `seekwarc {old}` is now `seekwarc {RENAMED[old]}`\n")
+            parser.exit(FAILED, f"seekwarc: `seekwarc {old}` is now `{RENAMED[old]}`\n")
     if first.startswith("-"):
         parser.parse_known_args([first, "VERB"])  # Help and the version end here.
         option, verb = first.partition("=")[0], next((it for it in words if it in VERBS), None)

@@ -14,9 +14,9 @@ from seekwarc.cli.records import NO_CAPTURE
 from seekwarc.cli.targets import open_archive
 from seekwarc.collection.entry import CAPTURE_TYPES, describe, nearest
 from seekwarc.collection.likeness import Meant, most_alike
-from seekwarc.edit.indexed import is_index
 from seekwarc.errors import NotFoundError, SeekWarcError
 from seekwarc.format.dates import LATEST, WarcDate, date_of_digits
+from seekwarc.storage.expand import index_ending
 from seekwarc.storage.zip_members import is_wacz
 
 __all__ = ["add_address_arguments", "address", "address_in_archive", "is_archive"]
@@ -44,7 +44,7 @@ def _server(text: str) -> str:
 
 def is_archive(name: str) -> bool:
     """Tell whether a name is that of an archive, and not of an index."""
-    return not (name == "-" or is_index(name) or is_wacz(name) or os.path.isdir(name))
+    return not (name == "-" or index_ending(name) or is_wacz(name) or os.path.isdir(name))
 
 
 def address(options: argparse.Namespace, uri: str | None, date: WarcDate) -> str:
@@ -59,8 +59,10 @@ def address(options: argparse.Namespace, uri: str | None, date: WarcDate) -> str
 
 def address_in_archive(options: argparse.Namespace) -> str:
     """Return the address of a capture in an archive, which is read to its end."""
-    if (options.match, options.filters, options.since, options.until) != ("exact", [], None, None):
-        raise SeekWarcError("--match, --filter, --since and --until need an index", source=options.index)
+    given = (options.match, options.filters, options.since, options.until, options.limit)
+    if given != ("exact", [], None, None, None):
+        text = "--match, --filter, --since, --until and --limit need an index"
+        raise SeekWarcError(text, source=options.index)
     date = date_of_digits(options.closest or LATEST)
     with open_archive(options.index, **limit_options(options)) as archive:
         captures = (describe(record) for record in archive if record.type in CAPTURE_TYPES)

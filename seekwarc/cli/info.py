@@ -45,7 +45,6 @@ from seekwarc.cli.targets import input_target, open_archive
 from seekwarc.collection.collection import Collection
 from seekwarc.collection.entry import damaged_places
 from seekwarc.collection.groups import GROUPINGS, Group, Grouping, Groups, Savings
-from seekwarc.edit.indexed import is_index
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.json_text import json_text
 from seekwarc.format.words import counted
@@ -55,7 +54,7 @@ from seekwarc.read.body import TableStatus
 from seekwarc.read.options import OpenOptions
 from seekwarc.read.reader import Reader
 from seekwarc.read.selection import Selection
-from seekwarc.storage.expand import expand
+from seekwarc.storage.expand import expand, index_ending
 from seekwarc.storage.opening import open_source, open_stored
 from seekwarc.storage.zip_members import SEPARATOR, open_zip
 
@@ -146,7 +145,7 @@ def _describe_files(options: argparse.Namespace) -> int:
     members = [job.source for job in jobs if job.source not in options.files]
     for name in dict.fromkeys(it.partition(SEPARATOR)[0] for it in members if SEPARATOR in it):
         _print_pages(name, as_json=options.json)
-    if options.by is not None:
+    if options.by is not None and (options.json or totals.files):
         shown, others = totals.groups.most(options.top)
         print(totals.json(shown, others, options.by) if options.json else totals.text(shown, others))
     return status
@@ -174,7 +173,7 @@ class _Describing:
     by: Grouping | None
 
     def __call__(self, job: Job, context: JobContext) -> tuple[Status, FileSummary]:
-        if is_index(job.source):
+        if index_ending(job.source):
             if self.selection:
                 raise SeekWarcError("--since and --until need the files themselves", source=job.source)
             return Status.DONE, describe_index(job.source, by=self.by or "type")
@@ -190,11 +189,11 @@ class _Totals:
 
     def __init__(self) -> None:
         self.groups, self._savings = Groups(), Savings()
-        self._files = 0
+        self.files = 0
         self._damaged: list[tuple[str, int]] = []
 
     def add(self, job: Job, summary: FileSummary) -> None:
-        self._files += 1
+        self.files += 1
         self._damaged += [(job.source, offset) for offset in summary.damaged]
         if summary.groups is not None and summary.savings is not None:
             self.groups.merge(summary.groups)
@@ -203,7 +202,7 @@ class _Totals:
     def json(self, shown: Sequence[Group], others: Group | None, by: Grouping) -> str:
         fields = {
             "kind": "groups",
-            "files": self._files,
+            "files": self.files,
             "by": by,
             "groups": [_group_json(it) for it in shown],
             "others": _group_json(others) if others is not None else None,

@@ -33,14 +33,10 @@ class Verb(NamedTuple):
     def _module(self) -> ModuleType:
         return importlib.import_module(f"seekwarc.cli.{self.name}")
 
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Add its arguments to a parser."""
-        self._module.add_arguments(parser)
-
     def parser(self) -> Parser:
         """Return a new parser of its arguments, whose help is the docstring of its file."""
         parser = Parser(f"seekwarc {self.name}", self._module.__doc__)
-        self.add_arguments(parser)
+        self._module.add_arguments(parser)
         parser.hide_rare()
         return parser
 
@@ -80,9 +76,10 @@ _ROWS: Final = (
 VERBS: Final = {verb.name: verb for verb in _ROWS}
 
 RENAMED: Final = {
-    "frames": "pictures",
-    "train": "dictionary train",
-    "dictionary info": "dictionary show",
-    "url": "lookup FILE URI --url",
+    "frames": "seekwarc pictures",
+    "train": "seekwarc dictionary train",
+    "dictionary info": "seekwarc dictionary show",
+    "url": "seekwarc lookup FILE URI --url",
+    "conform": "python spec-notes/conform.py",
 }
-"""What verbs were called before, and the commands that took their places."""
+"""What verbs were called before, and the commands that took their places; the last one is in the sources."""

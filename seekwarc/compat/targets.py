@@ -13,7 +13,7 @@ from fsspec.core import url_to_fs
 
 from seekwarc.collection.collection import Target
 from seekwarc.errors import LimitError, SourceNotFoundError
-from seekwarc.storage.expand import expand
+from seekwarc.storage.expand import expand, index_ending
 from seekwarc.storage.fsspec import FileSystemSource
 from seekwarc.storage.remote_url import SCHEMES, shown_url
 
@@ -60,7 +60,8 @@ def targets_of(
 def is_index(fo: object, protocol: str | None) -> bool:
     """Tell whether a name is that of an index, as it has to be in a chained URL; a WACZ has one."""
     is_ours = isinstance(fo, str | os.PathLike) and protocol in (None, "file", "local")
-    return is_ours and os.fspath(cast("str", fo)).endswith((".cdxj", ".idx", ".wacz"))
+    is_wacz = is_ours and os.fspath(cast("str", fo)).endswith(".wacz")
+    return is_wacz or (is_ours and index_ending(fo) in (".cdxj", ".idx"))
 
 
 def _depth(protocol: str | None, options: Mapping[str, Any]) -> int:

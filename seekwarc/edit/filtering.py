@@ -21,7 +21,7 @@ from seekwarc.edit.closure import RELATIONS, Catalogue
 from seekwarc.edit.copy_inputs import Part, opens, parts_of, settings_of
 from seekwarc.edit.copy_source import LooseRecord, StoredRecord
 from seekwarc.edit.copy_target import CopySettings, CopyTarget, Recompressed, Tally
-from seekwarc.edit.indexed import IndexedFile, chosen_lines, is_index
+from seekwarc.edit.indexed import IndexedFile, chosen_lines
 from seekwarc.edit.originals import NumberedRecords, Originals
 from seekwarc.edit.scanning import scan
 from seekwarc.edit.splitting import Piece, PieceNames, Pieces, pieces_of
@@ -33,7 +33,7 @@ from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.jobs.work import hidden_folder
 from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.read.reader import WholeReader
-from seekwarc.storage.expand import expand
+from seekwarc.storage.expand import expand, index_ending
 from seekwarc.storage.opening import open_source
 from seekwarc.system import threads_for
 from seekwarc.write.files import Existing, refuse_same_file
@@ -162,10 +162,12 @@ def filter(  # noqa: A001 - the name of the verb
         on_damage(error)
 
     base = os.fspath(files) if files is not None else None
-    archives = [name for name in names if not is_index(name)]
+    archives = [name for name in names if index_ending(name) is None]
     options = ReadOptions.of(**limits or {})
     is_left = cache(partial(opens, limits=options, on_error=on_error))
-    indexes = [chosen_lines(name, choice, base, is_left, closure=closure) for name in names if is_index(name)]
+    indexes = [
+        chosen_lines(name, choice, base, is_left, closure=closure) for name in names if index_ending(name)
+    ]
     indexed = [file for lines in indexes for file in lines.files]
     with (
         parts_of(archives, folder, options, on_error, on_progress, least=not indexed) as searched,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, cast
+from typing import cast
 
 from seekwarc.cdx.index import Capture, Index, folder_of, located
 from seekwarc.cdx.nearby import Near, NearbyIndex
@@ -16,15 +16,9 @@ from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.read.record import Record
 
-__all__ = ["IndexedFile", "chosen_lines", "is_index"]
+__all__ = ["IndexedFile", "chosen_lines"]
 
 CanRead = Callable[[str], bool]
-ENDINGS: Final = (".cdxj", ".idx", ".parquet")
-
-
-def is_index(name: str) -> bool:
-    """Tell whether a name is that of an index: CDXJ, the index of a cluster, or Parquet."""
-    return name.lower().endswith(ENDINGS)
 
 
 @dataclass(slots=True)

@@ -36,7 +36,6 @@ from seekwarc.format.zstd import (
     parse_frame_header,
     raw_block_headers,
 )
-from seekwarc.frames.blocks import FrameBlocks
 from seekwarc.frames.pieces import EmptyFrame, end_of_empty_frames, skippable_frame_at, whole_frame
 from seekwarc.frames.run import FrameRun, ReadPlan
 from seekwarc.frames.scan import Window, frame_at, frame_start_at, scan_blocks
@@ -298,6 +297,9 @@ class ZstdBody(RecordBody):
                     raise
         stored = sum(header >> 3 for header in headers if header >> 1 & 3 != COMPRESSED_BLOCK)
         if not (file.strict or is_listed) and 2 * stored >= size:
+            # Most records are not such a film, and need not load what reads one.
+            from seekwarc.frames.blocks import FrameBlocks
+
             stream.blocks = FrameBlocks(file.frames, self.offset, frame, headers, is_claimed=is_far)
         return _Found(stream, stream.table_status, problem, known)
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
-from urllib.parse import urlsplit
 
 from seekwarc.collection.entry import Entry, entry_of_line
 from seekwarc.errors import FormatError, LimitError
@@ -14,18 +12,9 @@ from seekwarc.format.cdxj import MAX_LINE_SIZE, CdxjLine
 from seekwarc.format.post import with_query
 from seekwarc.storage.source import RangeSource
 
-__all__ = ["file_names", "index_entries", "is_index"]
+__all__ = ["file_names", "index_entries"]
 
 STEP: Final = 1 << 20
-
-
-def is_index(target: object) -> bool:
-    """Return whether a target is an index, which its name tells, and not an archive."""
-    if not isinstance(target, str | os.PathLike):
-        return False
-    name = os.fspath(target)
-    path = urlsplit(name).path if "://" in name else name
-    return path.lower().endswith(".cdxj")
 
 
 def file_names(index: RangeSource) -> list[str]:

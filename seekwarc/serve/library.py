@@ -43,12 +43,12 @@ from seekwarc.format.uri import as_utf8
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
-from seekwarc.serve.cdxj_file import file_names, index_entries, is_index
+from seekwarc.serve.cdxj_file import file_names, index_entries
 from seekwarc.serve.cost import View, WatchedSource
 from seekwarc.serve.headers import payload_type, stored_parts
 from seekwarc.serve.served import ServedRecord
 from seekwarc.stopping import stoppable
-from seekwarc.storage.expand import expand
+from seekwarc.storage.expand import expand, index_ending
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeReadable, RangeSource, Stats
 
@@ -101,10 +101,10 @@ class Library(Closing):
     ) -> None:
         targets = list(expand(targets))
         with ExitStack() as opened:
-            archives = [_open(target, opened) for target in targets if not is_index(target)]
+            archives = [_open(target, opened) for target in targets if index_ending(target) != ".cdxj"]
             indexes: list[tuple[RangeSource, list[str]]] = []
             listed: list[RangeSource] = []
-            for target in filter(is_index, targets):
+            for target in (it for it in targets if index_ending(it) == ".cdxj"):
                 source = _open(target, opened)
                 names = file_names(source)
                 indexes.append((WatchedSource(source, _short_name(source.name)), names))

@@ -13,12 +13,14 @@ from typing import Final, TypeVar
 
 from seekwarc.errors import FormatWarning, SeekWarcError, SourceError, SourceNotFoundError
 
-__all__ = ["UNFINISHED", "expand", "refuse_empty", "walk"]
+__all__ = ["UNFINISHED", "expand", "index_ending", "refuse_empty", "walk"]
 
 T = TypeVar("T")
 
 UNFINISHED: Final = ".open"
 """Ending of a file's name while it is written, as crawlers use it."""
+INDEX_ENDINGS: Final = (".cdxj", ".idx", ".parquet")
+"""How the names of a CDXJ file, the index of a cluster and a columnar index end."""
 _ARCHIVE: Final = r"(?i)\.((mega)?warc(\.(gz|zstd?))?|arc(\.gz)?)$"
 _WILD: Final = "*?["
 
@@ -55,6 +57,18 @@ def expand(
             if repeat or key not in seen:
                 seen.add(key)
                 yield file
+
+
+def index_ending(target: object) -> str | None:
+    """Return how the name of an index ends, of `.cdxj`, `.idx` and `.parquet`; None if it is not one's name.
+
+    The query of a URL does not count.
+    """
+    if not isinstance(target, str | os.PathLike):
+        return None
+    name = os.fspath(target)
+    path = re.split("[?#]", name, maxsplit=1)[0] if "://" in name else name
+    return next((it for it in INDEX_ENDINGS if path.lower().endswith(it)), None)
 
 
 def _members(files: Iterable[str]) -> Iterator[str]:

@@ -54,7 +54,8 @@ def test_what_is_not_there_is_reported_with_the_next_command(command, days) -> N
 
 
 @pytest.mark.parametrize(
-    "words", [(), (URI, "--closest", "soon"), (URI, "--server", "x"), (URI, "--match", "host")]
+    "words",
+    [(), (URI, "--closest", "soon"), (URI, "--server", "x"), (URI, "--match", "host"), (URI, "--limit", "2")],
 )
 def test_wrong_usage(command, days, words) -> None:
     command("lookup", days, "--url", *words, status=2)

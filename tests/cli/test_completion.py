@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from seekwarc.cli import VERBS
+from seekwarc.cli.verbs import VERBS
 
 
 def completed(script: str, *words: str) -> list[str]:

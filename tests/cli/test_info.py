@@ -376,3 +376,10 @@ def test_pages_are_printed_of_the_wacz_files_that_can_be_opened(command, crawl, 
         f"{good}!/archive/crawl.warc.gz",
         str(good),
     ]
+
+
+def test_without_a_file_that_can_be_read_there_is_no_table(command, tmp_path) -> None:
+    (tmp_path / "notes.warc.gz").write_bytes(b"not an archive")
+    answer = command("info", tmp_path / "notes.warc.gz", "--by", "host", status=1)
+    assert answer.stdout == b""
+    assert "notes.warc.gz" in answer.stderr

@@ -82,7 +82,7 @@ def test_every_file_of_a_verb_is_listed() -> None:
 @pytest.mark.parametrize(("old", "new"), RENAMED.items())
 def test_an_old_name_is_refused_with_the_new_command(command, old, new) -> None:
     told = command(*old.split(), "crawl.warc.zst", status=2).stderr
-    assert told == f"seekwarc: `seekwarc {old}` is now `seekwarc {new}`\n"
+    assert told == f"seekwarc: `seekwarc {old}` is now `{new}`\n"
     assert f"\n  {old} " not in command("--help").out
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from seekwarc.cli import VERBS as KNOWN
+from seekwarc.cli.verbs import VERBS as KNOWN
 from tests.serve.asgi import Client
 from tests.support.rounds import rounds
 from tests.support.verbs import VERBS, ask_some, inputs, mutant, try_verb

@@ -13,7 +13,7 @@ from seekwarc.errors import FormatError, LimitError, SourceError
 from seekwarc.format.cdxj import MAX_LINE_SIZE, CdxjLine, timestamp_of
 from seekwarc.format.surt import surt
 from seekwarc.make.indexing import index as make_index
-from seekwarc.serve.cdxj_file import file_names, index_entries, is_index
+from seekwarc.serve.cdxj_file import file_names, index_entries
 from seekwarc.serve.library import Library
 from seekwarc.storage.local import BytesSource
 from tests.serve.conftest import FILM, PAGE
@@ -45,15 +45,6 @@ def index(crawl, tmp_path):
     path = tmp_path / "crawl.cdxj"
     path.write_bytes(b'!meta 0 {"format": "cdxj"}\n' + b"".join(sorted(lines)))
     return path
-
-
-def test_an_index_is_recognised_by_its_name(tmp_path) -> None:
-    assert is_index("a/crawl.cdxj")
-    assert is_index(tmp_path / "CRAWL.CDXJ")
-    assert is_index("https://example.org/crawl.cdxj?signature=x.warc")
-    assert not is_index("crawl.warc.zst")
-    assert not is_index("https://example.org/crawl.warc.zst?of=crawl.cdxj")
-    assert not is_index(BytesSource(b""))
 
 
 def test_records_of_an_index_are_served_without_a_scan(index) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from seekwarc.errors import FormatWarning, SourceError, SourceNotFoundError
 from seekwarc.storage import remote_url
-from seekwarc.storage.expand import expand
+from seekwarc.storage.expand import expand, index_ending
 from seekwarc.storage.opening import open_source
 
 FILES = ["a.warc.gz", "b/c.warc", "b/d.WARC.ZST", "b/e.megawarc.gz", "b/deep/er/f.warc.zstd"]
@@ -147,3 +147,14 @@ def test_a_file_that_is_being_written_is_named_and_skipped(tree: Path) -> None:
         "crawls/b/x.warc.gz.open",
         "crawls/b/y.warc.open",
     ]
+
+
+def test_an_index_is_recognised_by_its_name() -> None:
+    assert index_ending("a/crawl.cdxj") == ".cdxj"
+    assert index_ending(Path("CRAWL.CDXJ")) == ".cdxj"
+    assert index_ending("cluster.idx") == ".idx"
+    assert index_ending("https://example.org/part.parquet?signature=x.warc") == ".parquet"
+    assert index_ending("https://example.org/crawl.warc.zst?of=crawl.cdxj") is None
+    assert index_ending("crawl.cdxj?.warc") is None, "a file may have such a name"
+    assert index_ending("crawl.warc.zst") is None
+    assert index_ending(b"") is None

@@ -24,7 +24,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, BinaryIO
 
-from seekwarc.cli import VERBS, main
+from seekwarc.cli import main
+from seekwarc.cli.verbs import VERBS
 
 try:
     # Not `os.fork`, which support/windows takes away from everything but this.

@@ -9,7 +9,7 @@ import pytest
 
 import seekwarc
 from seekwarc import tools
-from seekwarc.cli import VERBS
+from seekwarc.cli.verbs import VERBS
 from seekwarc.errors import FormatError, SeekWarcError
 from tests.support.foreign import Foreign, text
 from tests.support.writing import noise
