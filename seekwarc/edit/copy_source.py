@@ -19,23 +19,26 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
+from seekwarc.compiling import override
 from seekwarc.errors import FormatError, LimitError, TruncatedError
-from seekwarc.format.header_fields import find_header_end
-from seekwarc.format.seektable import FOOTER_SIZE, ends_like_table
+from seekwarc.format.seektable import FOOTER_SIZE, TableTrust, ends_like_table
 from seekwarc.format.warc import RECORD_END, RecordHeader
 from seekwarc.format.zstd import (
     DICTIONARY_FRAME_MAGIC,
     SEEK_TABLE_MAGIC,
     FrameHeader,
-    measure_frame,
+    parse_frame_header,
 )
-from seekwarc.frames.pieces import WHOLE_FRAME, Compression, whole_frame
+from seekwarc.frames.pieces import Compression
 from seekwarc.frames.scan import Frame, Window, frame_at, frame_start_at
 from seekwarc.read.archive_file import ArchiveFile
+from seekwarc.read.body import record_size
 from seekwarc.read.file_tables import read_table_before
 from seekwarc.read.record import Record
 from seekwarc.read.sequential import StreamedRecords
-from seekwarc.read.zstd_records import AT_HAND, framed_record_at
+from seekwarc.read.shared_frames import group_of
+from seekwarc.read.zstd_body import FrameBody, ZstdBody
+from seekwarc.read.zstd_records import FramedRecords, framed_record_at
 from seekwarc.storage.fetch import TAIL
 from seekwarc.write.block_reader import BlockSource, ReadableStream
 
@@ -236,8 +239,8 @@ def has_table_each(file: ArchiveFile) -> bool | None:
     return True if anchor else None
 
 
-class StoredRecords:
-    """All records of a .warc.zst file, in order.
+class StoredRecords(FramedRecords):
+    """All records of a .warc.zst file, in order, with their frames where these can be copied.
 
     Extension frames come with the record that they follow. Those before the first record come with that one,
     since a file may not begin with one. Left out are seek tables, which would be wrong in another file,
@@ -247,38 +250,41 @@ class StoredRecords:
 
     def __init__(self, file: ArchiveFile) -> None:
         _silence(file)
-        self._file = file
-        self._window = Window(file.source)
+        super().__init__(file, Window(file.source), keeps_frames=True)
         dictionary = file.decoder.dictionary
         self._dictionary_id = dictionary.id if dictionary is not None else 0
+        self._frames = FrameList()
+        """Those of the current record, if it has several."""
+        self._group: StreamedRecords | None = None
+        """What reads the current record, if that is read in order."""
+        self._reason = NOT_ALONE
+        """Why it is."""
+        self._following = FrameList()
+        """Where extension frames are kept that come next."""
 
     def __iter__(self) -> Iterator[StoredRecord | LooseRecord]:
-        window = self._window
-        record: StoredRecord | None = None
-        ownerless = FrameList()
-        offset = 0
-        while (start := frame_start_at(window, offset)) is not None:
-            header = start[1]
-            if header is None or header.content_size == 0:
-                frame = self._frame_at(offset)
-                if header is None and self._is_kept(frame):
-                    kept = record.following if record is not None else ownerless
-                    kept.add(offset, frame.size, 0)
-                offset = frame.end
-                continue
-            if record is not None:
-                yield record
-            found = self._found(offset, header)
+        last: StoredRecord | None = None
+        ownerless = self._following
+        records = self.records()
+        while True:
+            record, damage = None, None
+            try:
+                record = next(records, None)
+            except FormatError as error:
+                damage = error  # It comes after the last record.
+            if last is not None:
+                yield last
+            if damage is not None:
+                raise damage
+            if record is None:
+                return
+            found = self._found(record)
             if isinstance(found, StoredRecord):
-                record = found
-                if ownerless:
-                    record.following, ownerless = ownerless, FrameList()
-                offset = record.frames.offsets[-1] + record.frames.stored[-1]
+                found.following, ownerless = ownerless, FrameList()
+                last, self._following = found, found.following
             else:
-                record = None
-                offset = yield from self._loose_from(offset, found)
-        if record is not None:
-            yield record
+                last, self._following = None, FrameList()
+                yield found
 
     def at(self, offset: int, end: int | None = None) -> StoredRecord | str:
         """Return the record whose first frame is at `offset`, or why its frames cannot be copied.
@@ -286,85 +292,82 @@ class StoredRecords:
         Nothing after `end`, where the record is said to end, is read in advance. Extension frames that follow
         the record are left out.
         """
-        self._window.limit = end
-        start = frame_start_at(self._window, offset)
+        window = self.window
+        window.limit = end
+        start = frame_start_at(window, offset)
         if start is None or start[1] is None or start[1].content_size == 0:
-            raise FormatError("no record starts here", source=self._file.name, offset=offset)
-        return self._found(offset, start[1])
+            raise FormatError("no record starts here", source=self.file.name, offset=offset)
+        # A frame that does not state its size may even be empty.
+        if (problem := self._problem(start[1], 0)) is not None:
+            return problem
+        record = framed_record_at(self.file, window, offset, None, TableTrust.SCANNED)
+        if record is None:
+            return NOT_ALONE
+        body = record.body
+        if isinstance(body, FrameBody):
+            return self._single(record, window.take(offset, body.end - offset))
+        is_whole = isinstance(body, ZstdBody) and self.end_of_frames(body) is not None
+        return StoredRecord(self.file, record.header, offset, self._frames) if is_whole else self._reason
 
-    def _found(self, offset: int, header: FrameHeader) -> StoredRecord | str:
-        # The header is checked first: a frame that does not state its size may even be empty.
-        return self._problem(header, 0) or self._single(offset, header) or self._several(offset)
+    def _found(self, record: Record) -> StoredRecord | LooseRecord:
+        if self._group is not None:
+            return _loose(self.file, self._group, record, self._reason)
+        if not self.frame:
+            return StoredRecord(self.file, record.header, record.offset, self._frames)
+        found = self._single(record, self.frame)
+        if isinstance(found, StoredRecord):
+            return found
+        return LooseRecord(self.file.name, record.header, record.block.open, lambda: RECORD_END, found)
 
-    def _single(self, offset: int, header: FrameHeader) -> StoredRecord | None:
-        data, index = self._window.reach(offset, offset + AT_HAND)
-        measured = measure_frame(data, index)
-        if measured is not None and measured[1] <= WHOLE_FRAME:
-            frame = data[index : measured[0]]
-        else:
-            frame = whole_frame(self._window, offset, header)
-        if not frame or self._problem(header, len(frame)) is not None:
-            return None
-        try:
-            content = self._file.decoder.decode(frame, header)
-        except FormatError as error:
-            raise error.located(self._file.name, offset) from None
-        end = find_header_end(content)
-        if end < 0:
-            return None
-        record_header = self._file.parse_header(content[:end], offset)
-        if end + record_header.content_length + len(RECORD_END) != len(content):
-            return None
-        if not content.endswith(RECORD_END):
-            return None
+    def _single(self, record: Record, frame: bytes) -> StoredRecord | str:
+        problem = self._problem(parse_frame_header(frame), len(frame))
+        if problem is not None:
+            return problem
         frames = FrameList()
-        frames.add(offset, len(frame), len(content))
-        return StoredRecord(self._file, record_header, offset, frames, frame)
+        frames.add(record.offset, len(frame), record.size)
+        return StoredRecord(self.file, record.header, record.offset, frames, frame)
 
-    def _several(self, offset: int) -> StoredRecord | str:
-        """Return the record whose first frame is at `offset`, or why its frames cannot be copied."""
-        file, window = self._file, self._window
-        try:
-            header = file.parse_header(file.stream(window, offset, "zst").read_header(), offset)
-        except FormatError as error:
-            raise error.located(file.name, offset) from None
-        record = StoredRecord(file, header, offset, FrameList())
-        content, position = 0, offset
-        while content < record.size:
-            frame = frame_at(window, position)
-            if frame is None and content < record.size - len(RECORD_END):
+    @override
+    def end_of_frames(self, body: ZstdBody) -> int | None:
+        # What a seek table says is not relied on.
+        size = record_size(body.header)
+        self._frames = frames = FrameList()
+        content, position = 0, body.offset
+        while content < size:
+            frame = frame_at(self.window, position)
+            if frame is None and content < size - len(RECORD_END):
                 raise TruncatedError(
-                    f"the file ends inside this record: {content} of {record.size} bytes are there",
-                    source=file.name,
-                    offset=offset,
+                    f"the file ends inside this record: {content} of {size} bytes are there",
+                    source=self.file.name,
+                    offset=body.offset,
                 )
-            if frame is None:
-                return NOT_ALONE
-            problem = self._problem(frame.header, frame.size)
-            if problem is not None:
-                return problem
-            size = frame.content_size or 0
-            if size or (frame.header is None and self._is_kept(frame)):
-                record.frames.add(position, frame.size, size)
-            content += size
+            self._reason = (
+                NOT_ALONE if frame is None else self._problem(frame.header, frame.size) or NOT_ALONE
+            )
+            if frame is None or self._reason != NOT_ALONE:
+                return None
+            held = frame.content_size or 0
+            if held or self._is_kept(frame):
+                frames.add(position, frame.size, held)
+            content += held
             position = frame.end
-        return record if content == record.size else NOT_ALONE
+        return position if content == size else None
 
-    def _loose_from(self, offset: int, reason: str | None) -> Generator[LooseRecord, None, int]:
-        """Yield records until frames can be copied again, and return the offset of the first such frame."""
-        records = StreamedRecords(self._file, self._window, offset, "zst")
-        ahead = Window(self._file.source)
-        while (record := records.step()) is not None:
-            yield _loose(self._file, records, record, reason or NOT_ALONE)
-            records.finish()
-            if records.at_frame:
-                start = frame_start_at(ahead, records.next_offset)
-                if start is None or start[1] is None:
-                    return records.next_offset
-                reason = self._problem(start[1], 0)
-                if reason is None:
-                    return records.next_offset
-        return self._file.source.size or 0
+    @override
+    def in_order(self, offset: int) -> Generator[Record, None, int]:
+        start = frame_start_at(self.window, offset)
+        problem = self._problem(start[1], 0) if start is not None else None
+        self._reason = problem or self._reason
+        self._group = StreamedRecords(self.file, self.window, offset, "zst")
+        end = yield from group_of(self._group, self.file, self.window)
+        self._group, self._reason = None, NOT_ALONE
+        return end
+
+    @override
+    def pass_empty(self, offset: int, end: int) -> None:
+        frame = frame_at(self.window, offset)
+        if frame is not None and frame.header is None and self._is_kept(frame):
+            self._following.add(offset, frame.size, 0)
 
     def _problem(self, header: FrameHeader | None, size: int) -> str | None:
         if header is None or header.content_size == 0:
@@ -377,22 +380,16 @@ class StoredRecords:
             return OTHER_DICTIONARY
         return TOO_LARGE if max(header.content_size, size) > MAX_LISTED else None
 
-    def _frame_at(self, offset: int) -> Frame:
-        frame = frame_at(self._window, offset)
-        if frame is None:
-            raise TruncatedError("the file ends here", source=self._file.name, offset=offset)
-        return frame
-
     def _is_kept(self, frame: Frame) -> bool:
-        if frame.magic == DICTIONARY_FRAME_MAGIC:
+        if frame.header is not None or frame.magic == DICTIONARY_FRAME_MAGIC:
             return False
         if frame.magic == SEEK_TABLE_MAGIC:
-            tail = self._window.take(frame.end - FOOTER_SIZE, FOOTER_SIZE)
+            tail = self.window.take(frame.end - FOOTER_SIZE, FOOTER_SIZE)
             if ends_like_table(tail, frame.size):
                 return False
         if frame.size > MAX_LISTED:
             text = f"an extension frame of {frame.size} bytes does not fit into a seek table"
-            raise LimitError(text, source=self._file.name, offset=frame.offset)
+            raise LimitError(text, source=self.file.name, offset=frame.offset)
         return True
 
 

@@ -199,9 +199,13 @@ class RecordBody(ABC):
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class WholeBody(RecordBody):
-    """A record that is one small frame or gzip member, which is always decoded, and kept, whole."""
+    """A record that is one small frame or gzip member, which is always decoded, and kept, whole.
 
-    __slots__ = ("_end", "_size")
+    Attributes:
+        end: Offset after the frame or member.
+    """
+
+    __slots__ = ("_size", "end")
     _frames_decoded = 0
     """What a plan counts: gzip members are not frames."""
 
@@ -212,7 +216,7 @@ class WholeBody(RecordBody):
         self.header = header
         self.skip = 0
         self.begins = False
-        self._end = end
+        self.end = end
         self._size = header.record_size
 
     def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:  # noqa: ARG002
@@ -231,12 +235,12 @@ class WholeBody(RecordBody):
     def plan(self, start: int, stop: int) -> ReadPlan:
         if stop <= start:
             return ReadPlan((), 0, 0)
-        return ReadPlan(((self.offset, self._end),), self._size, self._frames_decoded, is_verified=True)
+        return ReadPlan(((self.offset, self.end),), self._size, self._frames_decoded, is_verified=True)
 
     def _content(self) -> bytes | memoryview:
         # What an iteration has just decoded is not in the cache, which would cost a lock for each record.
         key, content = self.file.frames.cache.latest
-        return content if key == (self.offset, self._end, self._size) else self._decode()
+        return content if key == (self.offset, self.end, self._size) else self._decode()
 
     @abstractmethod
     def _decode(self) -> bytes:

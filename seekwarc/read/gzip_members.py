@@ -21,8 +21,8 @@ from seekwarc.frames.members import small_members
 from seekwarc.frames.scan import Window
 from seekwarc.read.body import TableStatus, WholeBody
 from seekwarc.read.record import Record
-from seekwarc.read.sequential import streamed_to_end
-from seekwarc.read.shared_frames import streamed_group
+from seekwarc.read.sequential import StreamedRecords, streamed_to_end
+from seekwarc.read.shared_frames import group_of
 
 if TYPE_CHECKING:
     from seekwarc.read.archive_file import ArchiveFile
@@ -50,11 +50,11 @@ class MemberBody(WholeBody):
     def stored_end(self) -> int:
         # What follows may belong to it: iterating knows, and else only decompressing tells.
         record = streamed_to_end(self.file, self.offset, "gz")
-        return self.offset + record.length if record is not None else self._end
+        return self.offset + record.length if record is not None else self.end
 
     def _decode(self) -> bytes:
         frames = self.file.frames
-        key = (self.offset, self._end, self._size)
+        key = (self.offset, self.end, self._size)
         content = frames.cache.get(key)
         if content is not None:
             frames.count(cache_hits=1)
@@ -95,7 +95,9 @@ def gzip_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterator
         record = records.release()
         if record is not None:
             yield record
-        offset = yield from streamed_group(file, window, records.end, "gz")
+        offset = yield from group_of(
+            StreamedRecords(file, window, records.end, "gz", tolerant=True), file, window
+        )
 
 
 def _small_records(file: ArchiveFile, window: Window, records: _MemberRecords) -> Iterator[Record]:

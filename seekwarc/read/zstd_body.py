@@ -87,11 +87,11 @@ class FrameBody(WholeBody):
     @property
     @override
     def frames(self) -> SeekTable:
-        return SeekTable(array("Q", [self._end - self.offset]), array("Q", [self._size]))
+        return SeekTable(array("Q", [self.end - self.offset]), array("Q", [self._size]))
 
     @override
     def stored_end(self) -> int:
-        return _stored_end(self.file, self.offset, self._end)
+        return _stored_end(self.file, self.offset, self.end)
 
     def _decode(self) -> bytes:
         return FrameRun(self.file.frames, self.offset, self.frames).read(0, self._size)

@@ -12,6 +12,7 @@ from contextlib import closing, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError
 from seekwarc.format.header_fields import find_header_end
 from seekwarc.format.seektable import TableTrust
@@ -31,7 +32,7 @@ from seekwarc.frames.verify import MAX_FRAME_CONTENT
 from seekwarc.read.body import TableStatus, record_size
 from seekwarc.read.record import Record
 from seekwarc.read.resync import SHARED, check_trailer, note_deviation, too_large
-from seekwarc.read.sequential import streamed_to_end
+from seekwarc.read.sequential import StreamedRecords, streamed_to_end
 from seekwarc.read.zstd_body import (
     MAX_BLANK_FRAME,
     FrameBody,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from seekwarc.format.warc import RecordHeader
     from seekwarc.read.archive_file import ArchiveFile
 
-__all__ = ["framed_record_at", "framed_records"]
+__all__ = ["FramedRecords", "framed_record_at", "framed_records"]
 
 Decompress = Callable[[bytes], bytes]
 
@@ -179,6 +180,148 @@ def _tell_of_frame(
             note_deviation(record, "length", too_large(record.content_length, found), found)
 
 
+def framed_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterator[Record]:
+    """Yield all records of the file, from the frame at `offset` on."""
+    return FramedRecords(file, window, offset).records()
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class FramedRecords:
+    """The walk over the records of a .warc.zst file that can seek, from the frame at `offset` on.
+
+    A subclass that needs the frames themselves, as to copy them, decides by its own methods where those of a
+    record end, and how records are read that have none of their own.
+
+    Args:
+        keeps_frames: Decode no small frames ahead, so that `frame` is the current record's.
+
+    Attributes:
+        frame: The stored bytes of the current record, if that is a small frame; otherwise nothing.
+    """
+
+    def __init__(
+        self, file: ArchiveFile, window: Window, offset: int = 0, *, keeps_frames: bool = False
+    ) -> None:
+        self.file = file
+        self.window = window
+        self.frame = b""
+        self._offset = offset
+        self._keeps_frames = keeps_frames
+        # One for the whole way: making it takes longer than decoding a small frame.
+        self._decompress: Decompress = file.decoder.private()
+
+    def records(self) -> Iterator[Record]:
+        """Yield them all."""
+        file, window, offset = self.file, self.window, self._offset
+        while True:
+            offset = yield from self._single_frame_records(offset)
+            self.frame = b""
+            start = self._next_frame(offset)
+            if start is None:
+                return
+            offset, header = start
+            record_header = _header_at(file, window, offset) if header and header.content_size else None
+            if header is None or header.content_size is None or record_header is None:
+                offset = yield from self.in_order(offset)
+                continue
+            if record_size(record_header) == header.content_size:
+                frame = whole_frame(window, offset, header)
+                # One that lay across two reads, so that the loop for single frames left it.
+                if frame and _decode_first(file, offset, frame, header).endswith(RECORD_END):
+                    end = offset + len(frame)
+                    empty_frames = whole_empty_frames_at(file, window, end)
+                    length = end_of_empty_frames(end, empty_frames, offset) - offset
+                    self.frame = frame
+                    yield Record(FrameBody(file, offset, record_header, end), length=length)
+                    offset = end
+                    continue
+            body = ZstdBody(file, offset, record_header, table=file.table_trust)
+            record = Record(body)
+            # A large frame is not decoded to see how it ends, nor is one that is copied, as those of a record
+            # in several are not.
+            is_large = self._keeps_frames or header.content_size > MAX_FRAME_CONTENT
+            goes_on = record.size >= header.content_size if is_large else record.size > header.content_size
+            data_end = self.end_of_frames(body) if goes_on else None
+            if data_end is None:
+                # Several records in the frame, one that does not end as it should, or is cut off.
+                offset = yield from self.in_order(offset)
+                continue
+            yield record
+            _check_end(body)
+            if not record.has_length:
+                end = end_of_empty_frames(data_end, whole_empty_frames_at(file, window, data_end), offset)
+                record.note_length(end - offset)
+            offset = data_end
+
+    def in_order(self, offset: int) -> Generator[Record, None, int]:
+        """Yield records read in order until one begins a frame again; return that frame's offset."""
+        # Not needed to read a single record, which is to begin fast.
+        from seekwarc.read.shared_frames import group_of
+
+        records = StreamedRecords(self.file, self.window, offset, "zst", tolerant=True)
+        return group_of(records, self.file, self.window)
+
+    def end_of_frames(self, body: ZstdBody) -> int | None:
+        """Return where the frames of a large record end; None if it is to be read in order."""
+        file = self.file
+        end = None
+        # Frames that do not fit the record have no end.
+        with suppress(FormatError):
+            end = body.data_end
+        if end is None and not file.may_mend(min(record_size(body.header), file.source.size or 0)):
+            text = "too many records of this file do not fit their frames"
+            raise FormatError(text, source=file.name, offset=body.offset)
+        return end
+
+    def pass_empty(self, offset: int, end: int) -> None:
+        """Be shown a frame without content, or of line breaks alone, that is between two records."""
+
+    def _next_frame(self, offset: int) -> tuple[int, FrameHeader | None] | None:
+        begin = offset
+        for empty in empty_frames_at(self.file, self.window, offset):
+            self.pass_empty(offset, empty.end)
+            offset = empty.end
+        start = frame_start_at(self.window, offset)
+        if start is None and not begin:
+            raise self.file.without_records()
+        return (offset, start[1]) if start is not None else None
+
+    def _single_frame_records(self, offset: int) -> Generator[Record, None, int]:
+        """Yield the records of one small frame each, and return the offset after them: the hottest loop."""
+        file, window = self.file, self.window
+        is_ahead = file.frames.threads > 1 and file.decoder.gains_by_batches and not self._keeps_frames
+        ahead = partial(_ahead, file) if is_ahead else None
+        with closing(alone_then_ahead(offset, self._one_by_one, ahead, file.frames.count)) as frames:
+            for end, content, followed in frames:
+                file.frames.cache.latest = ((offset, end, len(content)), content)
+                header = WARC.whole(content)
+                if header is None:
+                    return offset
+                size = end - offset
+                if not followed:
+                    size = end_of_empty_frames(end, whole_empty_frames_at(file, window, end), offset) - offset
+                yield Record(FrameBody(file, offset, header, end), length=size)
+                offset = end
+        return offset
+
+    def _one_by_one(self, offset: int) -> Iterator[Small]:
+        window, decompress = self.window, self._decompress
+        data, index = window.get(offset, offset + AT_HAND)
+        frame = measure_frame(data, index)
+        # Each frame's header is looked at once only.
+        while frame is not None and MAX_BLANK_FRAME < frame[1] <= WHOLE_FRAME:
+            end = frame[0]
+            self.frame = stored = data[index:end]
+            try:
+                content = decompress(stored)
+            except CodecError:
+                content = _decode_first(self.file, offset, stored, parse_frame_header(data, index))
+            offset += end - index
+            data, index = window.get(offset, offset + AT_HAND)
+            frame = measure_frame(data, index)
+            yield offset, content, frame is not None and frame[1] > MAX_BLANK_FRAME
+
+
 def _header_at(file: ArchiveFile, window: Window, offset: int) -> RecordHeader | None:
     # The frame has just been decoded, and was found not to be all of the record.
     (begin, _, _), content = file.frames.cache.latest
@@ -191,87 +334,6 @@ def _header_at(file: ArchiveFile, window: Window, offset: int) -> RecordHeader |
         return None
 
 
-def framed_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterator[Record]:
-    """Yield all records of the file, from the frame at `offset` on."""
-    # Not needed to read a single record, which is to begin fast.
-    from seekwarc.read.shared_frames import streamed_group
-
-    # One for the whole way: making it takes longer than decoding a small frame.
-    decompress = file.decoder.private()
-    while True:
-        offset = yield from _single_frame_records(file, window, offset, decompress)
-        start = _next_frame(file, window, offset)
-        if start is None:
-            return
-        offset, header = start
-        record_header = _header_at(file, window, offset) if header and header.content_size else None
-        if header is None or header.content_size is None or record_header is None:
-            offset = yield from streamed_group(file, window, offset, "zst")
-            continue
-        if record_size(record_header) == header.content_size:
-            frame = whole_frame(window, offset, header)
-            # One that lay across two reads, so that the loop for single frames left it.
-            if frame and _decode_first(file, offset, frame, header).endswith(RECORD_END):
-                end = offset + len(frame)
-                length = end_of_empty_frames(end, whole_empty_frames_at(file, window, end), offset) - offset
-                yield Record(FrameBody(file, offset, record_header, end), length=length)
-                offset = end
-                continue
-        body = ZstdBody(file, offset, record_header, table=file.table_trust)
-        record = Record(body)
-        # A large frame is not decoded to see how it ends, as those of a record in several are not.
-        is_large = record.size == header.content_size > MAX_FRAME_CONTENT
-        goes_on = is_large or record.size > header.content_size
-        data_end = None
-        # Frames that do not fit the record have no end.
-        with suppress(FormatError):
-            data_end = body.data_end if goes_on else None
-        if goes_on and data_end is None and not file.may_mend(min(record.size, file.source.size or 0)):
-            raise FormatError(
-                "too many records of this file do not fit their frames", source=file.name, offset=offset
-            )
-        if data_end is None:
-            # Several records in the frame, one that does not end as it should, or is cut off.
-            offset = yield from streamed_group(file, window, offset, "zst")
-            continue
-        yield record
-        _check_end(body)
-        if not record.has_length:
-            end = end_of_empty_frames(data_end, whole_empty_frames_at(file, window, data_end), offset)
-            record.note_length(end - offset)
-        offset = data_end
-
-
-def _next_frame(file: ArchiveFile, window: Window, offset: int) -> tuple[int, FrameHeader | None] | None:
-    begin = offset
-    for empty in empty_frames_at(file, window, offset):
-        offset = empty.end
-    start = frame_start_at(window, offset)
-    if start is None and not begin:
-        raise file.without_records()
-    return (offset, start[1]) if start is not None else None
-
-
-def _single_frame_records(
-    file: ArchiveFile, window: Window, offset: int, decompress: Decompress
-) -> Generator[Record, None, int]:
-    """Yield the records of one small frame each, and return the offset after them: the hottest loop."""
-    ahead = partial(_ahead, file) if file.frames.threads > 1 and file.decoder.gains_by_batches else None
-    one_by_one = partial(_one_by_one, file, window, decompress)
-    with closing(alone_then_ahead(offset, one_by_one, ahead, file.frames.count)) as frames:
-        for end, content, followed in frames:
-            file.frames.cache.latest = ((offset, end, len(content)), content)
-            header = WARC.whole(content)
-            if header is None:
-                return offset
-            size = end - offset
-            if not followed:
-                size = end_of_empty_frames(end, whole_empty_frames_at(file, window, end), offset) - offset
-            yield Record(FrameBody(file, offset, header, end), length=size)
-            offset = end
-    return offset
-
-
 def _ahead(file: ArchiveFile, offset: int) -> BatchesAhead:
     from seekwarc.frames.batch import frames_ahead
 
@@ -279,19 +341,3 @@ def _ahead(file: ArchiveFile, offset: int) -> BatchesAhead:
     return frames_ahead(
         Window(file.source), offset, file.decoder, file.frames.threads, min_content=MAX_BLANK_FRAME
     )
-
-
-def _one_by_one(file: ArchiveFile, window: Window, decompress: Decompress, offset: int) -> Iterator[Small]:
-    data, index = window.get(offset, offset + AT_HAND)
-    frame = measure_frame(data, index)
-    # Each frame's header is looked at once only.
-    while frame is not None and MAX_BLANK_FRAME < frame[1] <= WHOLE_FRAME:
-        end = frame[0]
-        try:
-            content = decompress(data[index:end])
-        except CodecError:
-            content = _decode_first(file, offset, data[index:end], parse_frame_header(data, index))
-        offset += end - index
-        data, index = window.get(offset, offset + AT_HAND)
-        frame = measure_frame(data, index)
-        yield offset, content, frame is not None and frame[1] > MAX_BLANK_FRAME
