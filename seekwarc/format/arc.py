@@ -62,6 +62,8 @@ _LIKELY = re.compile(
     % (_SURE, _SCHEME, _ANY, _LENGTH, MAX_LINE, _ANY, _DATE, _ADDRESS)
 )
 """One where a record is expected."""
+_WITH_PAIR = re.compile(rb"%s:(?=%s\n)%s %s " % (_SCHEME, _ANY, _ANY, _PAIR))
+"""One where a record is expected, whatever it has for a length."""
 _TAIL: Final = (
     r"(?: (?P<media>.*?))??(?: (?:-|[0-9]{1,3}) [^ ]+ [^ ]+ (?:-|[0-9]{1,18}) [^ ]+)? (?P<length>[^ ]+)"
 )
@@ -161,7 +163,7 @@ class ArcGrammar(Grammar):
     def begins_at(self, look: Callable[[int], bytes]) -> bool:
         """See `Grammar.begins_at`: lines are of any length."""
         size = len(RECORD_MAGIC)
-        while not self.begins(data := look(size)):
+        while not (self.begins(data := look(size)) or _WITH_PAIR.match(data)):
             if len(data) < size or size > MAX_LINE or not self.may_begin(data):
                 return False
             size = max(size * 4, FIRST_LOOK)

@@ -22,6 +22,9 @@ MAX_AFAR: Final = 16 << 20
 SEARCH_STEP: Final = 1 << 20
 MAX_HEADER: Final = 64 << 10
 """A longer one is not looked for."""
+HTTP: Final = b"HTTP/"
+NEAR_BEGIN: Final = 64
+"""Bytes before an archive in an archive: a mark, the size of a chunk, the beginning of a page."""
 BLANK_LINE: Final = re.compile(rb"\r?\n\r?\n")
 HTTP_LENGTH: Final = re.compile(rb"(?s:HTTP/.*?)\n(?i:content-length)[ \t]*:[ \t]*([0-9]{1,18})[ \t]*\r?\n")
 
@@ -29,10 +32,10 @@ HTTP_LENGTH: Final = re.compile(rb"(?s:HTTP/.*?)\n(?i:content-length)[ \t]*:[ \t
 class LaterRecords:
     """The records after one whose Content-Length reaches beyond the end of a file that is not compressed.
 
-    As a rule the file is cut off inside that record, and what looks like a record in its block is part of an
-    archive in the archive. But where a record that begins in the block ends just where the file does, the
-    file is whole and the length is wrong. So it is where the HTTP head in the block states a body that
-    ends before the next record.
+    Where a record that begins in the block ends just where the file does, the file is whole and the length is
+    wrong. So it is where the HTTP head in the block states a body that ends before the next record, or states
+    none and the block does not begin as an archive does. Otherwise the file is cut off inside that record,
+    and what looks like a record in its block is part of an archive in the archive.
 
     The file is read once, however many such lengths it has.
     """
@@ -42,11 +45,16 @@ class LaterRecords:
         self._size = file.source.size or 0
         self._window = Window(file.source)
         self._grammar = file.grammar
+        self.is_certain = False
         self._last: int | None = None
         """Where the last record begins that ends with the file; -1 without one; None if that is not known."""
 
     def first_after(self, begin: int) -> int | None:
-        """Return where the first record begins in the block at `begin`; None if the file is cut off."""
+        """Return where the first record begins in the block at `begin`; None if the file is cut off.
+
+        Then `is_certain` tells whether that was seen, or only is the rule.
+        """
+        self.is_certain = False
         if self._last is None:
             if not self._may_look(begin):
                 return None
@@ -59,7 +67,8 @@ class LaterRecords:
         found = next(self._beginnings(begin), None)
         if found is None or not self._file.may_mend(found[0] - begin):
             return None
-        return found[0] if begin < self._last or self._ends_before(begin, found[0]) else None
+        self.is_certain = True
+        return found[0] if begin < self._last or self._is_outside(begin, found[0]) else None
 
     def _is_cut(self) -> bool:
         # A record that is whole ends with a blank line: most files that are cut off do not.
@@ -79,14 +88,15 @@ class LaterRecords:
                 last = position
         return last
 
-    def _ends_before(self, begin: int, position: int) -> bool:
-        """Return whether an HTTP head that begins the block at `begin` says that it ends before a record."""
+    def _is_outside(self, begin: int, position: int) -> bool:
+        """Return whether the first record after `begin` is not part of the block that begins there."""
         head = self._window.take(begin, min(position - begin, MAX_HEADER))
-        end = BLANK_LINE.search(head)
+        end = BLANK_LINE.search(head) if head.startswith(HTTP) else None
+        body = begin + end.end() if end is not None else begin
         stated = HTTP_LENGTH.match(head, 0, end.end()) if end is not None else None
-        if end is None or stated is None:
-            return False
-        body_end = begin + end.end() + int(stated[1])
+        if stated is None:
+            return self._grammar.beginning.search(self._window.take(body, NEAR_BEGIN)) is None
+        body_end = body + int(stated[1])
         is_near = body_end <= position <= body_end + MAX_BLANK_BYTES
         return is_near and not self._window.take(body_end, position - body_end).strip(b"\r\n")
 

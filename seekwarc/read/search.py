@@ -31,6 +31,7 @@ from seekwarc.frames.scan import Frame, Window, frame_at, frames_from
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.body import record_size
 from seekwarc.read.file_tables import FileTable
+from seekwarc.read.later import LaterRecords
 from seekwarc.storage.source import RangeSource
 
 __all__ = ["RecordSearch"]
@@ -86,6 +87,7 @@ class RecordSearch:
         self._file = file
         self._source: RangeSource = file.source
         self._compression: Compression = compression
+        self._later = LaterRecords(file)
         self._size = file.source.size or 0
         self._hints = MIN_HINTS + self._size // BYTES_PER_HINT
         self._bare: set[int] = set()
@@ -164,7 +166,8 @@ class RecordSearch:
         self, begin: int, damage: int | None, header: RecordHeader | None, *, between: bool
     ) -> int:
         if self._compression != "zst":
-            return self._by_bytes(begin + 1)
+            is_cut = self._compression == "none" and header is not None and self._is_cut(begin, header)
+            return self._size if is_cut else self._by_bytes(begin + 1)
         position = begin if between or damage is None else max(damage, begin)
         if header is not None:
             end = self._end_of(begin, record_size(header))
@@ -176,6 +179,13 @@ class RecordSearch:
             if whole is not None:
                 return whole
         return self._from(position, between=between)
+
+    def _is_cut(self, begin: int, header: RecordHeader) -> bool:
+        """Tell whether the file ends in the block of a record, and what it holds of that is an archive."""
+        block = begin + len(header.raw)
+        if block + header.content_length <= self._size:
+            return False
+        return self._later.first_after(block) is None and self._later.is_certain
 
     def _from(self, position: int, *, between: bool) -> int:
         # A frame whose size is damaged leads past records, and a table may be wrong: the first found wins.

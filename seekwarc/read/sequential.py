@@ -17,6 +17,7 @@ from seekwarc.read.resync import (
     SHARED,
     beyond_frame,
     check_trailer,
+    is_followed,
     note_deviation,
     note_surplus,
     pass_surplus,
@@ -261,7 +262,10 @@ class StreamedRecords:
         stream = self._stream
         if stream.position >= self._block_end and not stream.frame_is_open:
             return False  # The record is whole: what comes after it is cut off.
-        if self._head_within() is not None:
+        damage = max(record.offset, stream.frame_end)
+        if self._head_within() is not None or (
+            self._compression != "none" and is_followed(self._file, damage, self._compression)
+        ):
             return False  # To end here would be to leave out the records after this one.
         note_deviation(record, "cut", f"{CUT_OFF}: {error.message}")
         self._is_over = self.at_frame = True

@@ -34,7 +34,9 @@ def http(body: bytes, *fields: bytes) -> bytes:
     return b"\r\n".join([b"HTTP/1.1 200 OK", b"Content-Type: text/plain", *fields, b"", b""]) + body
 
 
-@pytest.mark.parametrize("block", [http(TEXT, b"Content-Length: 120"), http(b"", b"content-length:0 ")])
+@pytest.mark.parametrize(
+    "block", [http(TEXT, b"Content-Length: 120"), http(b"", b"content-length:0 "), http(TEXT), TEXT]
+)
 @pytest.mark.parametrize("cut", [0, 2, 50])
 def test_records_after_a_false_length_are_found(block: bytes, cut: int, tmp_path: Path) -> None:
     data = record(0, TEXT) + record(1, block, more=10**6) + record(2, TEXT) + record(3, TEXT)
@@ -57,6 +59,7 @@ def test_records_after_a_false_length_are_found(block: bytes, cut: int, tmp_path
 def test_an_archive_in_the_last_record_is_part_of_it(block: bytes, cut: int, tmp_path: Path) -> None:
     data = record(0, TEXT) + record(1, block)
     assert ids(data[:-cut], tmp_path / "a.warc") == ["urn:x:0", "urn:x:1"]
+    assert seekwarc.tools.verify(tmp_path / "a.warc").records == 1, "nor is it one to verify"
 
 
 def test_the_rest_of_a_file_that_takes_its_time_is_not_read() -> None:
