@@ -511,6 +511,7 @@ def test_every_constant_is_used() -> None:
 
 
 USED_BY_OTHERS = {
+    "EachRecord": "decides for verbs of other programs, and for those to come: see tests/support/tenth.py",
     "from_index": "a way to make the public `payload_app`",
     "from_json": "of the public `Split`, for programs that send it",
     "payload_app": "the public face of serve/: answers ranges in other applications",

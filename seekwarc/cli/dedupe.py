@@ -19,28 +19,19 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, add_parts_argument
-from seekwarc.cli.batch import targets_of
-from seekwarc.cli.options import add_limit_arguments, limit_options
-from seekwarc.cli.passing import LEFT_OUT, PassedOver
-from seekwarc.cli.printing import printable, say
-from seekwarc.cli.progress import watch
+from seekwarc.cli.arguments import add_flag
+from seekwarc.cli.copying import add_copy_arguments, copy_options, copy_targets, damage_json
+from seekwarc.cli.options import limit_options
+from seekwarc.cli.passing import PassedOver
+from seekwarc.cli.printing import printable
 from seekwarc.cli.sizes import SIZE, human_size
-from seekwarc.cli.targets import existing_option
 from seekwarc.edit.deduplicating import MIN_SIZE, Deduplication, dedupe
-from seekwarc.errors import SeekWarcError
 from seekwarc.format.words import counted
 
 __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", metavar="FILE|FOLDER", nargs="+", help=".warc.zst, .warc.gz or .warc")
-    add_output_arguments(parser, "OUT", "the new .warc.zst", required=False)
-    parser.add_argument(
-        "--to-dir", metavar="DIR", help="write a new .warc.zst for each FILE into this folder"
-    )
-    add_flag(parser, "-n", "--dry-run", text="print what would be done, and write nothing")
     add_flag(parser, "--undo", text="make revisits full records again, where the original is in the files")
     parser.add_argument(
         "--min-size",
@@ -49,41 +40,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SIZE",
         help="leave smaller payloads as they are (default: 1K)",
     )
-    add_flag(parser, "--no-verify", text="copy large records without decoding them")
-    add_flag(parser, "-k", "--keep-going", text=LEFT_OUT)
-    add_parts_argument(parser)
-    add_json_argument(parser)
-    add_limit_arguments(parser)
+    add_copy_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    if "-" in options.files:
-        raise SeekWarcError("standard input cannot be read twice: name a file")
-    if (options.output is None) + (options.to_dir is None) + (not options.dry_run) != 2:
-        raise SeekWarcError("name either one new file with -o, or a folder with --to-dir, or give --dry-run")
-    sources, target = targets_of(options)
+    sources, target = copy_targets(options)
     with PassedOver(options) as passed:
         done = dedupe(
             sources,
             target,
             undo=options.undo,
             min_size=options.min_size,
-            dry_run=options.dry_run,
-            verify=not options.no_verify,
-            existing=existing_option(options),
-            processes=options.jobs,
-            on_warning=say,
-            on_damage=lambda error: say(f"{error}; left out"),
-            on_error=passed.on_error,
-            on_progress=watch,
+            **copy_options(options, passed),
             **limit_options(options),
         )
-    fields = {
-        **asdict(done),
-        "files": sources,
-        "target": options.output or options.to_dir,
-        "damaged": [{"file": it.source, "offset": it.offset} for it in done.damaged],
-    }
+    name = options.output or options.to_dir
+    fields = {**asdict(done), "files": sources, "target": name, "damaged": damage_json(done.damaged)}
     return passed.report(_text(done), fields, done.files) | int(bool(done.damaged))
 
 

@@ -22,13 +22,12 @@ import argparse
 from dataclasses import asdict
 
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, add_parts_argument
+from seekwarc.cli.copying import copy_options, damage_json
 from seekwarc.cli.options import add_limit_arguments, limit_options
 from seekwarc.cli.passing import LEFT_OUT, PassedOver
-from seekwarc.cli.printing import copied_text, piece_json, piece_text, printable, say
-from seekwarc.cli.progress import watch
+from seekwarc.cli.printing import copied_text, piece_json, piece_text, printable
 from seekwarc.cli.selecting import add_list_arguments, add_selection_arguments, choice_of
 from seekwarc.cli.sizes import SIZE, human_size
-from seekwarc.cli.targets import existing_option
 from seekwarc.edit.filtering import Filtering, filter  # noqa: A004 - the name of the verb
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.words import counted
@@ -75,15 +74,8 @@ def run(options: argparse.Namespace) -> int:
             files=options.base,
             closure=not options.no_closure,
             max_size=options.max_size,
-            dry_run=options.dry_run,
-            verify=not options.no_verify,
-            existing=existing_option(options),
-            processes=options.jobs,
             limits=limit_options(options),
-            on_warning=say,
-            on_damage=lambda error: say(f"{error}; left out"),
-            on_error=passed.on_error,
-            on_progress=watch,
+            **copy_options(options, passed),
             **choice_of(options),
         )
     fields = {
@@ -92,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
         "target": options.output,
         "dry_run": options.dry_run,
         "pieces": [*map(piece_json, done.pieces)],
-        "damaged": [{"file": it.source, "offset": it.offset} for it in done.damaged],
+        "damaged": damage_json(done.damaged),
     }
     return passed.report(_text(done), fields, done.files) | int(bool(done.damaged))
 

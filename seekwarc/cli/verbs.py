@@ -15,7 +15,7 @@ GROUPS: Final = ("look", "take out", "change", "find", "show", "more")
 
 
 class Verb(NamedTuple):
-    """A verb of the command. Its file, `cli/NAME.py`, is imported when the verb is used.
+    """A verb of the command. Its module is imported when the verb is used.
 
     Example:
         verb = VERBS["ls"]
@@ -28,10 +28,12 @@ class Verb(NamedTuple):
     """One of `GROUPS`."""
     text: str
     """What it does, in a line of `seekwarc --help`."""
+    home: str = ""
+    """Name of its module, which has `add_arguments` and `run`; `seekwarc.cli.NAME` by default."""
 
     @property
     def _module(self) -> ModuleType:
-        return importlib.import_module(f"seekwarc.cli.{self.name}")
+        return importlib.import_module(self.home or f"seekwarc.cli.{self.name}")
 
     def parser(self) -> Parser:
         """Return a new parser of its arguments, whose help is the docstring of its file."""

@@ -1,59 +1,29 @@
 """Deduplication of whole files: identical payloads become revisits, and revisits full records again.
 
-The files are read twice. First all records are listed; then each is copied frame by frame, or written as
-what it becomes (see `tools.duplicates`). If damage is found, the new files are dropped, and all records are
-checked before they are copied; if that finds more of it, what is damaged is left out of the list, so that no
-revisit refers to it.
+Which records become what is decided in `edit.duplicates`; the new files are written by `edit.deciding`.
 """
 
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO, Final, SupportsIndex, Unpack, cast
+from typing import Final, SupportsIndex, Unpack
 
-from seekwarc.collection.entry import Entry, OnDamage
-from seekwarc.edit.copy_inputs import Part, check_targets, parts_of, settings_of
-from seekwarc.edit.copy_source import LooseRecord, PlacedRecords, StoredRecord, check_record
-from seekwarc.edit.copy_target import CopyTarget, Recompressed, Tally
-from seekwarc.edit.duplicates import (
-    AGAIN,
-    REPOINTED,
-    REVISIT,
-    Change,
-    Changes,
-    Duplicates,
-    Originals,
-    Place,
-    place_of,
-)
-from seekwarc.edit.listing import listed
-from seekwarc.errors import FormatError, SourceChangedError
-from seekwarc.format.warc import RECORD_END
-from seekwarc.format.warc_fields import DefinedFields
-from seekwarc.frames.dictionary import Dictionary
-from seekwarc.frames.encoder import OrderedWork
+from seekwarc.collection.entry import OnDamage
+from seekwarc.edit.copy_target import Recompressed
+from seekwarc.edit.deciding import CopyJob, Target, copied
+from seekwarc.edit.duplicates import AGAIN, REPOINTED, REVISIT, Changes, Duplicates, Originals
+from seekwarc.errors import FormatError
 from seekwarc.jobs.passing import OnError
 from seekwarc.jobs.progress import Progress, no_progress
-from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.options import ReadLimits, ReadOptions
-from seekwarc.storage.expand import expand
-from seekwarc.storage.fetch import Fetcher
-from seekwarc.storage.opening import open_source
-from seekwarc.system import threads_for
 from seekwarc.write.files import Existing
-from seekwarc.write.forms import form_of
-from seekwarc.write.opening import committed_together, open_output
-from seekwarc.write.options import WriteOptions
 
 __all__ = ["MIN_SIZE", "Deduplication", "dedupe"]
 
 MIN_SIZE: Final = 1024
 """Bytes of a payload that is worth a revisit, which takes some 300 bytes itself."""
-CHANGED: Final = "the file has changed while it was read; start again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +67,6 @@ class Deduplication:
     recompressed: tuple[Recompressed, ...]
     verified: bool
     damaged: tuple[FormatError, ...] = ()
-
-
-Target = str | os.PathLike[str] | BinaryIO
 
 
 def dedupe(
@@ -164,196 +131,41 @@ def dedupe(
         SourceError: A file cannot be read, or has changed since the first time.
         TargetError: A target cannot be written.
     """
-    names = [os.fspath(source) for source in expand(sources)]
-    is_many = isinstance(target, list | tuple)
-    targets = (
-        list(cast("Sequence[Target]", target)) if is_many else [cast("Target | None", target)] * len(names)
+    job = CopyJob.of(
+        sources,
+        target,
+        limits,
+        dry_run=dry_run,
+        verify=verify,
+        existing=existing,
+        threads=threads,
+        processes=processes,
+        on_error=on_error,
+        on_warning=on_warning,
+        on_damage=on_damage,
+        on_progress=on_progress,
     )
-    check_targets(names, targets, existing, dry_run=dry_run)
-    options = ReadOptions.of(**limits)
-    damaged: dict[tuple[str | None, int | None], FormatError] = {}
+    changes: Changes | None = None
 
-    def damage(error: FormatError) -> None:
-        if damaged.setdefault((error.source, error.offset), error) is error:
-            on_damage(error)
+    def begin(files: Mapping[str, str], options: ReadOptions) -> Changes:
+        nonlocal changes
+        changes = Originals(files, options) if undo else Duplicates(files, options, min_size)
+        return changes
 
-    with parts_of(names, None, options, on_error, on_progress) as parts:
-        target_of = dict(zip(names, targets, strict=True))
-        files = {part.name: str(part.target) for part in parts}
-
-        def attempt(left_out: set[Place], *, checked: bool) -> Deduplication:
-            with Originals(files, options) if undo else Duplicates(files, options, min_size) as changes:
-                for part in parts:
-                    entries = listed(
-                        part.target,
-                        changes.listing,
-                        "comparing",
-                        processes=processes,
-                        on_damage=damage,
-                        on_progress=on_progress,
-                        limits=options,
-                    )
-                    changes.add(entries, left_out)
-                changes.finish()
-                checked |= bool(damaged)
-                run = _Run(changes, on_warning, damage if checked else None, on_progress, verify=verify)
-                if dry_run:
-                    run.count()
-                elif is_many:
-                    each = [(target_of[str(part.target)], [part]) for part in parts]
-                    run.write(each, existing, threads)
-                else:
-                    run.write([(targets[0], parts)], existing, threads)
-                return run.result(parts, list(damaged.values()))
-
-        try:
-            try:
-                return attempt(set(), checked=False)
-            except FormatError:
-                if damaged:
-                    raise
-                return attempt(set(), checked=True)
-        except _MoreDamageError as more:
-            return attempt(set(more.places), checked=True)
-
-
-class _MoreDamageError(Exception):
-    """Records were found to be damaged when they were copied."""
-
-    def __init__(self, places: Sequence[Place]) -> None:
-        super().__init__(places)
-        self.places = places
-
-
-class _Run:
-    """What is done with the records once all are listed."""
-
-    def __init__(
-        self,
-        changes: Changes,
-        on_warning: Callable[[str], object],
-        on_damage: OnDamage | None,
-        on_progress: Progress,
-        *,
-        verify: bool,
-    ) -> None:
-        self._changes = changes
-        self._on_warning = on_warning
-        self._on_damage = on_damage
-        self._on_progress = on_progress
-        self._verify = verify
-        self._tally = Tally()
-        self._changed: Counter[str] = Counter()
-        self._encoder = form_of("zst", WriteOptions()).encoder
-        self._content_saved = self._stored_saved = self._records = 0
-        self._target_size: int | None = None
-
-    def count(self) -> None:
-        """Count what would be done."""
-        for entry in self._changes.entries():
-            self._change_of(entry)
-
-    def write(
-        self, groups: Sequence[tuple[Target | None, Sequence[Part]]], existing: Existing, threads: int | None
-    ) -> None:
-        """Write each group of files into a new one. All of those get their names, or none."""
-        entries, size = _Entries(self._changes), 0
-        with committed_together() as outputs, closing(OrderedWork(threads_for(threads))) as work:
-            for target, parts in groups:
-                settings = settings_of(parts, self._on_warning, verify=self._verify)
-                outputs.append(open_output(cast("Target", target), existing=existing))
-                file = CopyTarget(outputs[-1], work, settings, self._tally)
-                for part in parts:
-                    with closing(self._read(part, settings.dictionary, entries)) as found:
-                        for record, entry in found:
-                            file.add(self._written(part, record, entry))
-                if not file.records and len(groups) > 1:
-                    # Nothing in it is intact.
-                    outputs.pop().abort()
-                    continue
-                file.seal()
-                size += file.size
-            if entries.damaged:
-                raise _MoreDamageError(entries.damaged)
-        self._target_size = size
-
-    def _read(
-        self, part: Part, dictionary: Dictionary | None, entries: _Entries
-    ) -> Generator[tuple[StoredRecord | LooseRecord, Entry | None], None, None]:
-        """Yield the listed records of a file; if damage is known, after each was checked."""
-        listed, on_damage = entries.of(part.name), self._on_damage
-        if on_damage is None:
-            with closing(part.records(dictionary, self._on_progress, "copying")) as records:
-                for record in records:
-                    yield record, next(listed, None)
-            if next(listed, None) is not None:
-                raise SourceChangedError(CHANGED, source=part.name)
-            return
-
-        source = Fetcher(self._on_progress(open_source(part.target), "copying"))
-        with closing(ArchiveFile(source, part.limits)) as file:
-            problem = part.problem(dictionary)
-            tried, found = (PlacedRecords(file, part.compression, problem) for _ in range(2))
-            for entry in listed:
-                try:
-                    check_record(tried.at(entry.offset, entry.skip))
-                    whole = found.at(entry.offset, entry.skip)
-                except FormatError as error:
-                    entries.damaged.append(place_of(entry))
-                    on_damage(error)
-                else:
-                    yield whole, entry
-
-    def result(self, parts: Sequence[Part], damaged: Sequence[FormatError]) -> Deduplication:
-        """Return what was done."""
-        tally = self._tally
-        return Deduplication(
-            files=len(parts),
-            records=self._records,
-            revisits=self._changed[REVISIT],
-            repointed=self._changed[REPOINTED],
-            restored=self._changed[AGAIN],
-            left=dict(self._changes.left),
-            content_saved=self._content_saved,
-            stored_saved=self._stored_saved if not self._changed[AGAIN] else None,
-            target_size=self._target_size,
-            bytes_copied=tally.bytes_copied,
-            bytes_recompressed=tally.bytes_recompressed,
-            recompressed=tally.recompressed,
-            verified=self._verify,
-            damaged=tuple(damaged),
-        )
-
-    def _written(
-        self, part: Part, record: StoredRecord | LooseRecord, entry: Entry | None
-    ) -> StoredRecord | LooseRecord:
-        if entry is None or DefinedFields(record.header).id != entry.id:
-            raise SourceChangedError(CHANGED, source=part.name)
-        change = self._change_of(entry)
-        return record if change is None else change.record(part.name)
-
-    def _change_of(self, entry: Entry) -> Change | None:
-        self._records += 1
-        change = self._changes.change_of(entry)
-        if change is not None:
-            self._changed[change.kind] += 1
-            self._content_saved += change.size - change.header.record_size
-            if change.kind == REVISIT:
-                content = b"".join([change.header.raw, *change.pieces(), RECORD_END])
-                self._stored_saved += (entry.length or 0) - len(self._encoder.encode(content).data)
-        return change
-
-
-class _Entries:
-    """The list of all records, file by file."""
-
-    def __init__(self, changes: Changes) -> None:
-        self._entries = changes.entries()
-        self._next = next(self._entries, None)
-        self.damaged: list[Place] = []
-
-    def of(self, name: str) -> Iterator[Entry]:
-        """Yield those of the next file."""
-        while self._next is not None and self._next.filename == name:
-            entry, self._next = self._next, next(self._entries, None)
-            yield entry
+    done = copied(job, begin)
+    return Deduplication(
+        files=done.files,
+        records=done.records,
+        revisits=done.changed.get(REVISIT, 0),
+        repointed=done.changed.get(REPOINTED, 0),
+        restored=done.changed.get(AGAIN, 0),
+        left=dict(changes.left if changes is not None else {}),
+        content_saved=changes.content_saved if changes is not None else 0,
+        stored_saved=changes.stored_saved if changes is not None and not done.changed.get(AGAIN, 0) else None,
+        target_size=done.target_size,
+        bytes_copied=done.bytes_copied,
+        bytes_recompressed=done.bytes_recompressed,
+        recompressed=done.recompressed,
+        verified=verify,
+        damaged=done.damaged,
+    )

@@ -21,18 +21,18 @@ from __future__ import annotations
 import hashlib
 from abc import abstractmethod
 from collections import Counter, OrderedDict
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
-from typing import Final, NamedTuple, SupportsIndex, TypeAlias, cast
+from typing import Final, SupportsIndex
 
 from seekwarc.closing import Closing, Recent
 from seekwarc.collection.entry import Entry, describe
 from seekwarc.collection.record_table import RecordTable
 from seekwarc.collection.revisits import originals
 from seekwarc.compiling import override
-from seekwarc.edit.copy_source import LooseRecord
+from seekwarc.edit.changing import Change, Place, place_of
 from seekwarc.edit.listed_captures import MAX_FOLLOWED, TYPES, ListedCapture, dated, may_lead_to
 from seekwarc.edit.listing import Described, Listing
 from seekwarc.errors import FormatError, NotFoundError
@@ -40,7 +40,7 @@ from seekwarc.format.digest import Digest, WrittenAlgorithm, labelled
 from seekwarc.format.profiles import is_identical_payload, is_server_not_modified
 from seekwarc.format.seektable import TableChoice, TableTrust
 from seekwarc.format.uri import normalized
-from seekwarc.format.warc import RECORD_END, RecordHeader
+from seekwarc.format.warc import RECORD_END
 from seekwarc.options import integer
 from seekwarc.read.chunked_payload import ChunkedExtent
 from seekwarc.read.digests import DigestVerdict, check_payload_digest
@@ -48,25 +48,23 @@ from seekwarc.read.extent import Extent
 from seekwarc.read.options import ReadOptions
 from seekwarc.read.reader import Reader, WholeReader
 from seekwarc.read.record import Record
-from seekwarc.write.block_reader import ReadableStream, as_stream
 from seekwarc.write.dedup import Original, revisit_of
+from seekwarc.write.forms import form_of
 from seekwarc.write.header import HeaderDraft, bracketed
+from seekwarc.write.options import WriteOptions
 
 __all__ = [
     "AGAIN",
     "REPOINTED",
     "REVISIT",
-    "Change",
     "Changes",
     "Duplicates",
     "OpenFiles",
     "Originals",
-    "Place",
     "can_be_full",
     "full",
     "have_same",
     "have_same_bytes",
-    "place_of",
     "repointed",
 ]
 
@@ -109,40 +107,6 @@ OF_REVISITS: Final = (
 OF_BLOCKS: Final = ("WARC-Type", "WARC-Truncated", "WARC-Block-Digest", "Content-Length")
 
 
-Place: TypeAlias = tuple[str, int, int]
-"""File, offset, and bytes of other records before it in its gzip member."""
-
-
-def place_of(entry: Entry) -> Place:
-    """Return where a record is."""
-    return entry.filename, entry.offset, entry.skip
-
-
-class Change(NamedTuple):
-    """What is written instead of a record."""
-
-    kind: str
-    """`REVISIT`, `REPOINTED` or `AGAIN`."""
-    size: int
-    """Size of the record that it replaces, decompressed."""
-    header: RecordHeader
-    block: tuple[bytes | Extent, ...]
-    """Its parts, one after the other."""
-
-    def pieces(self) -> Iterator[bytes]:
-        """Yield the bytes of the block."""
-        for part in self.block:
-            if isinstance(part, bytes):
-                yield part
-            else:
-                yield from (part.pread(start, STEP) for start in range(0, part.size, STEP))
-
-    def record(self, filename: str) -> LooseRecord:
-        """Return what is written instead of a record of a file."""
-        pieces = cast("ReadableStream", as_stream(self.pieces()))
-        return LooseRecord(filename, self.header, lambda: pieces, lambda: RECORD_END, self.kind)
-
-
 class OpenFiles(Closing):
     """Files whose records are read in any order; the last few stay open."""
 
@@ -179,6 +143,9 @@ class Changes(Closing):
         self._disputed: Recent[tuple[str, bytes], bool] = Recent(1000)
         self.left: Counter[str] = Counter()
         """Records that stay, by reason."""
+        self.content_saved = self.stored_saved = 0
+        """Bytes that the changed records have less, decompressed and, of revisits, compressed."""
+        self._encoder = form_of("zst", WriteOptions()).encoder
 
     def close(self) -> None:
         """Close the files and delete the table. Idempotent."""
@@ -193,7 +160,7 @@ class Changes(Closing):
         """End the list."""
         self._table.finish()
 
-    def change_of(self, entry: Entry) -> Change | None:
+    def of(self, entry: Entry) -> Change | None:
         """Return what a record becomes, or None if it stays."""
         try:
             found = self._change_of(entry)
@@ -204,6 +171,11 @@ class Changes(Closing):
         if isinstance(found, str):
             self.left[found] += 1
             return None
+        if found is not None:
+            self.content_saved += found.size - found.header.record_size
+            if found.kind == REVISIT:
+                content = b"".join([found.header.raw, *found.pieces(), RECORD_END])
+                self.stored_saved += (entry.length or 0) - len(self._encoder.encode(content).data)
         return found
 
     @property

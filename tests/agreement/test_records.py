@@ -194,7 +194,14 @@ def test_all_ways_find_the_same_records(form: str, first: int, tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("form", "seed"),
-    [("arc", 700098), ("arc", 701581), ("warc.gz", 700220), ("warc", 700332), ("warc", 700901), ("warc", 701949)],
+    [
+        ("arc", 700098),
+        ("arc", 701581),
+        ("warc.gz", 700220),
+        ("warc", 700332),
+        ("warc", 700901),
+        ("warc", 701949),
+    ],
 )
 def test_all_ways_find_the_records_that_some_once_did_not(form: str, seed: int, tmp_path: Path) -> None:
     path = tmp_path / f"a.{form}"

@@ -1,0 +1,58 @@
+"""What verbs share that decide about each record: their arguments, and what they are made of."""
+
+from __future__ import annotations
+
+import argparse
+from typing import BinaryIO
+
+from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, add_parts_argument
+from seekwarc.cli.batch import targets_of
+from seekwarc.cli.options import add_limit_arguments
+from seekwarc.cli.passing import LEFT_OUT, PassedOver
+from seekwarc.cli.printing import say
+from seekwarc.cli.progress import watch
+from seekwarc.cli.targets import existing_option
+from seekwarc.edit.deciding import CopyOptions
+from seekwarc.errors import FormatError, SeekWarcError
+
+__all__ = ["add_copy_arguments", "copy_options", "copy_targets", "damage_json"]
+
+
+def add_copy_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", metavar="FILE|FOLDER", nargs="+", help=".warc.zst, .warc.gz or .warc")
+    add_output_arguments(parser, "OUT", "the new .warc.zst", required=False)
+    parser.add_argument(
+        "--to-dir", metavar="DIR", help="write a new .warc.zst for each FILE into this folder"
+    )
+    add_flag(parser, "-n", "--dry-run", text="print what would be done, and write nothing")
+    add_flag(parser, "--no-verify", text="copy large records without decoding them")
+    add_flag(parser, "-k", "--keep-going", text=LEFT_OUT)
+    add_parts_argument(parser)
+    add_json_argument(parser)
+    add_limit_arguments(parser)
+
+
+def copy_targets(options: argparse.Namespace) -> tuple[list[str], str | BinaryIO | list[str] | None]:
+    """Return the files, and the new one, or one for each."""
+    if "-" in options.files:
+        raise SeekWarcError("standard input cannot be read twice: name a file")
+    if (options.output is None) + (options.to_dir is None) + (not options.dry_run) != 2:
+        raise SeekWarcError("name either one new file with -o, or a folder with --to-dir, or give --dry-run")
+    return targets_of(options)
+
+
+def copy_options(options: argparse.Namespace, passed: PassedOver) -> CopyOptions:
+    return {
+        "dry_run": options.dry_run,
+        "verify": not options.no_verify,
+        "existing": existing_option(options),
+        "processes": options.jobs,
+        "on_warning": say,
+        "on_damage": lambda error: say(f"{error}; left out"),
+        "on_error": passed.on_error,
+        "on_progress": watch,
+    }
+
+
+def damage_json(damaged: tuple[FormatError, ...] | list[FormatError]) -> list[dict[str, object]]:
+    return [{"file": it.source, "offset": it.offset} for it in damaged]
