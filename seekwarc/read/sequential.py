@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from seekwarc.compiling import mypyc_attr, override
 from seekwarc.errors import FormatError, TruncatedError
@@ -26,10 +26,12 @@ from seekwarc.read.resync import (
 from seekwarc.read.stream_body import InOrderBody
 
 if TYPE_CHECKING:
-    from seekwarc.frames.pieces import Compression
+    from seekwarc.frames.pieces import Compression, EmptyFrame
     from seekwarc.frames.scan import Window
     from seekwarc.frames.stream import ContentStream, Head, Mark
     from seekwarc.read.archive_file import ArchiveFile
+
+DOUBTFUL: Final = "records seem to begin in the block, so Content-Length may be too large"
 
 __all__ = ["StreamBody", "StreamedRecords", "streamed_to_end"]
 
@@ -227,18 +229,26 @@ class StreamedRecords:
             mark = stream.mark()
             # Before anything is looked at that comes later.
             end, empty_frames = stream.passed
-            if self._tolerant and mark is not None and not stream.begins_record():
-                if self._go_back(record):
+            if self._tolerant and mark is not None:
+                follows = stream.begins_record()
+                if self._is_unfit(record, follows=follows):
                     return
-                before, mark = mark, pass_surplus(record, self._stream, self._block_end)
-                if mark != before:
-                    end, empty_frames = (mark.offset, ()) if mark is not None else stream.passed
+                if not follows:
+                    before, mark = mark, pass_surplus(record, self._stream, self._block_end)
+                    if mark != before:
+                        end, empty_frames = (mark.offset, ()) if mark is not None else stream.passed
         except FormatError:
             if not stream.frame_is_open:
                 # What follows is damaged; this record is not.
                 record.note_length(max(stream.frame_end - record.offset, 0))
             raise
         check_trailer(file, record.offset, self.trailer)
+        self._note_end(record, mark, end, empty_frames)
+
+    def _note_end(
+        self, record: Record, mark: Mark | None, end: int, empty_frames: tuple[EmptyFrame, ...]
+    ) -> None:
+        """Note where the record ends: at `mark`, or before the frames that end at `end`."""
         self.at_frame = mark is None or not mark.skip
         self.next_offset = mark.offset if mark else end
         if mark is not None and self._is_shared(mark):
@@ -254,6 +264,18 @@ class StreamedRecords:
                 end = min(end, mark.offset)  # What was looked at may be in later frames.
         record.note_length(end - record.offset)
         cast("StreamBody", record.body).end_at(end)
+
+    def _is_unfit(self, record: Record, *, follows: bool) -> bool:
+        """Go back if the record does not end as it should, and return whether that could be done."""
+        # A record that seems to begin in its block, and ends better, is not part of it.
+        is_doubtful = self.trailer not in self._file.grammar.gaps and self._head_within() is not None
+        if follows and not is_doubtful:
+            return False
+        if self._go_back(record):
+            return True
+        if follows:
+            note_deviation(record, "length", DOUBTFUL)
+        return False
 
     def _end_cut(self, record: Record, error: TruncatedError) -> bool:
         """End with a record that the end of the file cuts off; True where reading may go on or end here."""
