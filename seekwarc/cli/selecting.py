@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, cast
 from seekwarc.cli.arguments import Arguments, add_flag, argument
 from seekwarc.cli.sizes import SIZE
 from seekwarc.format.conditions import checked_status, checked_type, date_bound
+from seekwarc.format.uri import host_named
 from seekwarc.storage.expand import expand
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "add_date_arguments",
+    "add_host_argument",
     "add_list_arguments",
     "add_selection_arguments",
     "archives_named",
@@ -60,6 +62,7 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--uri", action="append", metavar="URI", help="target URI, in any spelling, or '*.example.org/*.mp4'"
     )
+    add_host_argument(group)
     group.add_argument(
         "--min-size",
         type=SIZE,
@@ -68,6 +71,16 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
         help="minimum size of the block: 500, 64K, 1M",
     )
     add_date_arguments(group)
+
+
+def add_host_argument(parser: Arguments) -> None:
+    parser.add_argument(
+        "--host",
+        action="append",
+        type=argument(host_named),
+        metavar="HOST",
+        help="host of the target URI; example.org also means its subdomains",
+    )
 
 
 def add_list_arguments(parser: argparse.ArgumentParser) -> None:
