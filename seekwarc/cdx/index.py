@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice, takewhile
 from operator import attrgetter
 from typing import BinaryIO, Final, Literal, Self, TypeAlias, Unpack, cast
@@ -27,9 +27,10 @@ from seekwarc.collection.revisits import is_alone, resolve
 from seekwarc.errors import FormatError, SeekWarcError, UnsupportedError
 from seekwarc.format.cdxj import CdxjLine, date_digits, parse_line, timestamp_of
 from seekwarc.format.dates import WarcDate, date_of_digits
+from seekwarc.format.post import indexed_uri
 from seekwarc.format.seektable import SidecarReference, TableChoice
 from seekwarc.format.sidecar import SIDECAR_SUFFIX
-from seekwarc.format.surt import surt
+from seekwarc.format.surt import browser_key, surt
 from seekwarc.format.uri import as_stored
 from seekwarc.format.words import counted
 from seekwarc.options import shown
@@ -270,20 +271,36 @@ class Index(Closing):
         first = _date_digits("since", since)
         last = _date_digits("until", until)
         nearest = _date_digits("closest", closest)
-        start, stop = _bounds(uri, match)
+        ranges = [*_bounds(uri, match)]
         if match != "exact":
             if closest is not None:
                 raise ValueError(f'`closest` needs match="exact", not {match!r}')
-            captures = self._captures(self._between(start, stop))
-            return (it for it in captures if _is_within(it.timestamp, first, last))
+            lines = heapq.merge(*(self._between(*it) for it in ranges), key=attrgetter("head"))
+            return (it for it in self._captures(lines) if _is_within(it.timestamp, first, last))
         # The lines of one key are sorted by date, so dates narrow the range of lines.
-        if last:
-            stop = start + last.encode("ascii") + AFTER_DIGITS
-        start += first.encode("ascii")
+        ranges = [
+            (start + first.encode("ascii"), start + last.encode("ascii") + AFTER_DIGITS if last else stop)
+            for start, stop in ranges
+        ]
         if closest is None:
-            return self._captures(self._between(start, stop))
-        nearby = self._captures(self._outward(start, stop, date_of_digits(nearest)))
-        return in_order(uri, (it for it in nearby if it.is_capture), attrgetter("uri"))
+            found = heapq.merge(*(self._between(*it) for it in ranges), key=_date_in)
+            return self._same(uri, self._captures(found))
+        wanted = date_of_digits(nearest)
+        found = heapq.merge(*(self._outward(*it, wanted) for it in ranges), key=partial(_distance, wanted))
+        nearby = (it for it in self._same(uri, self._captures(found)) if it.is_capture)
+        return in_order(uri, nearby, attrgetter("uri"))
+
+    def _same(self, uri: str, captures: Iterator[Capture]) -> Iterator[Capture]:
+        """Yield those that count as captures of a URI, each once, of lines with its keys."""
+        key = surt(uri)
+        places: set[tuple[object, object, str]] = set()
+        for capture in captures:
+            fields = capture.fields
+            place = fields.get("filename"), fields.get("offset"), capture.timestamp
+            if place in places or (capture.key != key and surt(indexed_uri(fields) or "") != key):
+                continue
+            places.add(place)
+            yield capture
 
     def _captures(self, lines: Iterator[IndexLine]) -> Iterator[Capture]:
         for line in lines:
@@ -299,17 +316,9 @@ class Index(Closing):
     def _outward(self, start: bytes, stop: bytes, wanted: WarcDate) -> Iterator[IndexLine]:
         """Return the lines of one key, nearest to a date first, the later one if two are equally near."""
         key, space, _ = start.partition(b" ")
-
-        def distance(line: IndexLine) -> int:
-            try:
-                date = date_of_digits(line.head[len(key) + 1 :].decode("ascii"))
-            except ValueError as error:
-                raise line.error(f"this line has an invalid date: {error}") from None
-            return abs(date.nanoseconds - wanted.nanoseconds)
-
         middle = min(max(key + space + timestamp_of(wanted).encode("ascii"), start), stop)
         earlier = takewhile(lambda line: line.head >= start, self._lines.descending(middle))
-        return heapq.merge(self._between(middle, stop), earlier, key=distance)
+        return heapq.merge(self._between(middle, stop), earlier, key=partial(_distance, wanted))
 
     @cached_property
     def _lines(self) -> SortedLines:
@@ -421,23 +430,43 @@ def _targets_of(target: IndexTarget | Sequence[IndexTarget]) -> Sequence[IndexTa
     return [*parts_of(os.fspath(target))]
 
 
-def _bounds(uri: str, match: Match) -> tuple[bytes, bytes]:
-    """Return the range [start, stop) of the heads of lines that match."""
-    key = surt(uri).encode("ascii")
+def _date_in(line: IndexLine) -> bytes:
+    return line.head.rpartition(b" ")[2]
+
+
+def _distance(wanted: WarcDate, line: IndexLine) -> int:
+    try:
+        date = date_of_digits(_date_in(line).decode("ascii"))
+    except ValueError as error:
+        raise line.error(f"this line has an invalid date: {error}") from None
+    return abs(date.nanoseconds - wanted.nanoseconds)
+
+
+def _bounds(uri: str, match: Match) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the ranges [start, stop) of the heads of lines that match, none inside another.
+
+    An index may have the keys of either family of tools. Those of browsers tell a path from the same path
+    with a slash at its end.
+    """
+    key, other = surt(uri).encode("ascii"), browser_key(uri).encode("ascii")
     if match == "exact":
-        return key + b" ", key + b"!"
-    if match == "prefix":
+        path, mark, query = other.partition(b"?")
+        with_slash = path + mark + query if path.endswith(b"/") else path + b"/" + mark + query
+        without = (path.removesuffix(b"/") if not path.endswith(b")/") else path) + mark + query
+        yield from ((it + b" ", it + b"!") for it in dict.fromkeys((key, other, with_slash, without)))
+    elif match == "prefix":
         if uri.endswith("/") and not key.endswith(b"/"):
             key += b"/"
-        return key, key + b"\xff"
-    host, bracket, _ = key.partition(b")")
-    if not bracket:
-        raise ValueError(f"no host in the URI {uri!r}")
-    if match == "host":
-        return host + b")", host + AFTER_HOST
-    if match == "domain":
-        return host + b")", host + AFTER_DOMAIN
-    raise ValueError(f'match is {match!r}, not "exact", "prefix", "host" or "domain"')
+        yield key, key + b"\xff"
+        if not other.startswith(key):
+            yield other, other + b"\xff"
+    else:
+        host, bracket, _ = key.partition(b")")
+        if not bracket:
+            raise ValueError(f"no host in the URI {uri!r}")
+        if match not in ("host", "domain"):
+            raise ValueError(f'match is {match!r}, not "exact", "prefix", "host" or "domain"')
+        yield host + b")", host + (AFTER_HOST if match == "host" else AFTER_DOMAIN)
 
 
 def _date_digits(name: str, text: str | None) -> str:

@@ -102,13 +102,19 @@ class SortedLines(Protocol):
 
 
 class StoredLines(SortedLines):
-    """The sorted lines of one uncompressed file. Safe to use from several threads."""
+    """The sorted lines of one uncompressed file. Safe to use from several threads.
 
-    def __init__(self, source: RangeSource) -> None:
+    Args:
+        source: The file.
+        kind: Of the lines, which says what they are sorted by.
+    """
+
+    def __init__(self, source: RangeSource, kind: type[StoredLine] = StoredLine) -> None:
         if source.size is None:
             raise SourceError("a pipe cannot be searched; store it in a file first", source=source.name)
         self.name = source.name
         self._source = source
+        self._kind = kind
         self._size: int = source.size
         self._block = lru_cache(MAX_BLOCKS)(self._read_block)
         self._known: dict[int, StoredLine | None] = {}
@@ -224,10 +230,10 @@ class StoredLines(SortedLines):
         while True:
             head = line_head(data)
             if (head is not None and len(head) < len(data)) or b"\n" in data:
-                return StoredLine(head if head is not None else data.partition(b"\n")[0], self.name, offset)
+                return self._kind(head if head is not None else data.partition(b"\n")[0], self.name, offset)
             number += 1
             if number * BLOCK >= self._size:
-                return StoredLine(data, self.name, offset)
+                return self._kind(data, self.name, offset)
             if len(data) > MAX_LINE_SIZE:
                 raise self._too_long(offset)
             data += self._block(number)
@@ -247,7 +253,7 @@ class StoredLines(SortedLines):
                     break
                 end = end or len(rest)
                 if line := rest[index:end].rstrip(b"\r\n"):
-                    yield StoredLine(line, self.name, offset)
+                    yield self._kind(line, self.name, offset)
                 offset += end - index
                 index = end
             if at_end or offset >= stop:

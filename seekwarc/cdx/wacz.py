@@ -32,7 +32,7 @@ from seekwarc.storage.zip_members import ZipArchive, open_zip
 
 __all__ = ["Page", "Wacz", "json_lines", "pages_in"]
 
-PAGES: Final = ("pages/pages.jsonl", "pages/extraPages.jsonl")
+PAGES: Final = "pages/pages.jsonl"
 STEP: Final = 1 << 20
 MAX_LINE: Final = 2 << 20
 """Bytes of a line: some crawlers put the text of a page there."""
@@ -40,7 +40,7 @@ MAX_LINE: Final = 2 << 20
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page that a WACZ lists, in `pages.jsonl` or, if `is_extra`, in `extraPages.jsonl`.
+    """A page that a WACZ lists, in `pages.jsonl` or, if `is_extra`, in another list (`extraPages.jsonl`).
 
     Example:
         >>> with seekwarc.Wacz("crawl.wacz") as crawl:
@@ -210,9 +210,9 @@ def _object(line: bytes, name: str, offset: int) -> dict[str, object]:
 
 def pages_in(archive: ZipArchive) -> Iterator[Page]:
     """Yield the pages that an archive lists; errors as of `Wacz.pages`."""
-    for name in PAGES:
-        if name in archive.members:
-            yield from _pages_of(archive.open(name), is_extra=name == PAGES[1])
+    lists = [it for it in archive.members if it.startswith("pages/") and it.endswith(".jsonl")]
+    for name in sorted(lists, key=lambda it: (it != PAGES, it)):
+        yield from _pages_of(archive.open(name), is_extra=name != PAGES)
 
 
 def _pages_of(source: RangeSource, *, is_extra: bool) -> Iterator[Page]:

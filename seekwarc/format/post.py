@@ -11,11 +11,11 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 from urllib.parse import unquote_plus, urlencode
 
-__all__ = ["MAX_BODY_SIZE", "MAX_QUERY", "body_query", "with_query"]
+__all__ = ["MAX_BODY_SIZE", "MAX_QUERY", "body_query", "indexed_uri", "with_query"]
 
 MAX_QUERY: Final = 4096
 """Characters of a body's query that are kept."""
@@ -30,6 +30,13 @@ def with_query(uri: str, method: str, query: str) -> str:
     """Return the URI under which the response to such a request is indexed."""
     added = f"__wb_method={method}" + (f"&{query}" if query else "")
     return f"{uri}{'&' if '?' in uri else '?'}{added}"
+
+
+def indexed_uri(fields: Mapping[str, str]) -> str | None:
+    """Return the URI under which the capture of a line of CDXJ is found; None if the line has no URI."""
+    uri, method = fields.get("url"), fields.get("method", "GET")
+    # The answer to what was posted is not one to GET of the same URI.
+    return uri if uri is None or method == "GET" else with_query(uri, method, fields.get("requestBody", ""))
 
 
 def body_query(content_type: str, body: bytes) -> str:

@@ -17,7 +17,7 @@ from urllib.parse import quote_from_bytes
 
 from seekwarc.format.uri import MAX_HOST, as_utf8, idna, split_uri
 
-__all__ = ["surt"]
+__all__ = ["browser_key", "surt"]
 
 DEFAULT_PORTS: Final = {b"http": 80, b"https": 443}
 MAX_PORT: Final = 65535
@@ -34,6 +34,7 @@ _WWW = re.compile(rb"www[0-9]*\.")
 _DOTS = re.compile(rb"\.{2,}")
 _UNESCAPED = b"!\"$&'()*+,-./:;<=>?@[\\]^_`{|}~"
 _NOTHING_TO_ESCAPE = re.compile(rb"[0-9A-Za-z" + re.escape(_UNESCAPED) + rb"]*+")
+_PRINTABLE: Final = _UNESCAPED + b"#%"
 _HEX: Final = frozenset(b"0123456789abcdefABCDEF")
 
 _PATH_SESSION = re.compile(
@@ -62,6 +63,40 @@ def surt(uri: str) -> str:
         return "-"
     key = None if raw.startswith(_FILEDESC) else _key(raw)
     return (key if key is not None else _escape(raw, keep=b"%#")).decode("ascii")
+
+
+def browser_key(uri: str) -> str:
+    """Return the key that tools in JavaScript give a URI, as browsers write it: warcio.js, and so most WACZ.
+
+    It keeps the last slash, double slashes, escapes and session IDs, and sorts arguments as whole texts.
+    The key of a URI of another scheme is that URI.
+    """
+    text = as_utf8(uri).strip()
+    if not text.startswith(("http://", "https://")):
+        return _escape(text.encode().translate(None, b"\t\r\n"), keep=b"%#").decode("ascii")
+    scheme, authority, path, query = split_uri(text.lower().encode().translate(None, b"\t\r\n"))
+    www = _WWW.match(authority or b"")
+    host, port = _host_and_port((authority or b"")[www.end() if www else 0 :])
+    host = host if host.isascii() else (idna(host.decode("utf-8", "ignore")) or host)
+    site = b"[%s]" % host if b":" in host else b",".join(reversed(host.split(b".")))
+    site += b")" if port in (None, 0, DEFAULT_PORTS[scheme or b"http"]) else b":%d)" % port
+    arguments = b"&".join(sorted(query.split(b"&"))) if query else b""
+    path = _without_dot_segments(path or b"/")
+    return quote_from_bytes(site + path + (b"?" + arguments if arguments else b""), _PRINTABLE)
+
+
+def _without_dot_segments(path: bytes) -> bytes:
+    found: list[bytes] = []
+    *segments, last = path.split(b"/")[1:]
+    for segment in (*segments, last):
+        kind = segment.replace(b"%2e", b".")
+        if kind == b"..":
+            del found[-1:]
+        if kind in (b".", b".."):
+            found += [b""] * (segment is last)
+        else:
+            found.append(segment)
+    return b"/" + b"/".join(found)
 
 
 def _key(raw: bytes) -> bytes | None:

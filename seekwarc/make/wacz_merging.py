@@ -11,6 +11,8 @@ from seekwarc.cdx.index import Index
 from seekwarc.cdx.wacz import json_lines
 from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import CdxjLine
+from seekwarc.format.post import indexed_uri
+from seekwarc.format.surt import surt
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.make.names import NamesInUse
 from seekwarc.make.wacz_creating import Made
@@ -85,7 +87,10 @@ def merge_wacz(
                                 offset=capture.place,
                             )
                         fields = {**capture.fields, "filename": new}
-                        yield CdxjLine(capture.key, capture.timestamp, fields).build()
+                        # Browsers' tools make other keys, and those of one index must be of one kind.
+                        uri = indexed_uri(capture.fields)
+                        key = surt(uri) if uri is not None else capture.key
+                        yield CdxjLine(key, capture.timestamp, fields).build()
 
         made.finish(file, lines(), folder)
         size = file.finish({"title": title, "description": description})

@@ -9,7 +9,7 @@ from typing import Final
 from seekwarc.collection.entry import Entry, entry_of_line
 from seekwarc.errors import FormatError, LimitError
 from seekwarc.format.cdxj import MAX_LINE_SIZE, CdxjLine
-from seekwarc.format.post import with_query
+from seekwarc.format.post import indexed_uri
 from seekwarc.storage.source import RangeSource
 
 __all__ = ["file_names", "index_entries"]
@@ -26,11 +26,7 @@ def index_entries(index: RangeSource, names: Mapping[str, str]) -> Iterator[tupl
     """Yield an entry for each line of an index, each with the position at which the next line begins."""
     for end, line in _lines(index):
         entry = entry_of_line(line, names[line.filename])
-        method = line.fields.get("method")
-        if method is not None and entry.uri is not None:
-            # The answer to what was posted is not one to GET of the same URI.
-            entry = replace(entry, uri=with_query(entry.uri, method, line.fields.get("requestBody", "")))
-        yield end, entry
+        yield end, replace(entry, uri=indexed_uri(line.fields))
 
 
 def _lines(index: RangeSource) -> Iterator[tuple[int, CdxjLine]]:

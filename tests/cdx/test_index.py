@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import io
+import random
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -16,9 +17,10 @@ from seekwarc import Index, Stats
 from seekwarc.cdx import index as module
 from seekwarc.errors import FormatError, SeekWarcError, SourceError, UnsupportedError
 from seekwarc.format.seektable import TableReference, TableTrust
+from seekwarc.format.surt import browser_key
 from seekwarc.make.indexing import index
 from seekwarc.read.zstd_body import table_choice
-from tests.support.cdx import cdxj_line, many_lines, tabbed_cluster, wacz_cluster
+from tests.support.cdx import browsers_cluster, cdxj_line, many_lines, tabbed_cluster, wacz_cluster
 from tests.support.foreign import CRLF2, Entry, Foreign, cut, warc_header
 from tests.support.leaks import open_below
 from tests.support.rangeserver import RangeServer
@@ -155,6 +157,63 @@ def test_a_cluster_answers_as_the_plain_file(make: Callable, tmp_path: Path) -> 
                 assert found
                 assert found == [it.fields for it in plain.lookup(uri, **options)]
         assert cluster.stats.requests > 0
+
+
+@pytest.mark.parametrize("how", ["dateless", "overlapping", "no meta", "second"])
+def test_a_cluster_of_the_tools_of_browsers_answers_as_the_plain_file(how: str, tmp_path: Path) -> None:
+    rng = random.Random(how)
+    heads = sorted((f"org,a)/{rng.randrange(8)}", f"20{n:02}0101000000") for n in range(90))
+    lines = [
+        cdxj_line(key, date, url=f"http://a.org/{key[-1]}", offset=n, filename="a.warc.gz")
+        for n, (key, date) in enumerate(heads)
+    ]
+    plain = seekwarc.Index(b"".join(lines))
+    with seekwarc.Index(browsers_cluster(tmp_path, lines, how=how, per_block=7)) as cluster:
+        for number in range(8):
+            uri = f"http://a.org/{number}"
+            for options in ({}, {"since": "2040"}, {"until": "2040"}, {"closest": "2050"}):
+                found = [line.fields["offset"] for line in cluster.lookup(uri, **options)]
+                assert found == [line.fields["offset"] for line in plain.lookup(uri, **options)], options
+        found = [line.fields["offset"] for line in cluster.lookup("a.org", match="host")]
+        assert sorted(found, key=int) == [str(number) for number in range(90)]
+        assert len(list(cluster)) == 90
+
+
+KEYS = {
+    "https://example.org/blog/": "org,example)/blog/",
+    "https://example.org/": "org,example)/",
+    "https://www.example.org/A/?u=https%3A%2F%2Fb.org%2F": "org,example)/a/?u=https%3a%2f%2fb.org%2f",
+    "https://example.org//img/x%28y%29.png": "org,example)//img/x%28y%29.png",
+    "https://example.org/p?a-b=2&a=1": "org,example)/p?a-b=2&a=1",
+    "https://example.org/;jsessionid=0123456789abcdef0123456789abcdef": (
+        "org,example)/;jsessionid=0123456789abcdef0123456789abcdef"
+    ),
+    "https://web.example/web/2020/https://a.example/": "example,web)/web/2020/https://a.example/",
+}
+"""URIs, and their keys as warcio.js makes them."""
+
+
+def test_captures_are_found_by_the_keys_of_browsers() -> None:
+    lines = [
+        cdxj_line(key, f"202{day}0101000000", url=uri, offset=100 * n + day, filename="a.warc.gz")
+        for n, (uri, key) in enumerate(KEYS.items())
+        for day in (1, 2)
+    ]
+    index = seekwarc.Index(b"".join(sorted(lines)))
+    for uri, key in KEYS.items():
+        assert browser_key(uri) == key
+        assert [line.uri for line in index.lookup(uri)] == [uri] * 2
+        assert [line.uri for line in index.lookup(uri, until="2021")] == [uri]
+        assert next(index.lookup(uri, closest="2022")).timestamp == "20220101000000"
+        assert {line.uri for line in index.lookup(uri, match="prefix")} >= {uri}
+    assert [line.uri for line in index.lookup("http://example.org/blog")] == ["https://example.org/blog/"] * 2
+    assert len(list(index.lookup("example.org", match="host"))) == 12
+
+
+def test_a_place_that_two_lines_name_is_one_capture() -> None:
+    fields = {"url": "http://a.org/b/", "offset": 1, "filename": "a.warc.gz"}
+    lines = [cdxj_line(key, "20200101000000", **fields) for key in ("org,a)/b", "org,a)/b/")]
+    assert len(list(seekwarc.Index(b"".join(lines)).lookup("http://a.org/b"))) == 1
 
 
 def test_an_empty_index_has_no_captures() -> None:

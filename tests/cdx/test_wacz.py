@@ -39,6 +39,16 @@ def test_a_wacz_is_a_collection_with_an_index(tmp_path: Path, ending: str, clust
             archive.open_record(uri="http://example.org/missing")
 
 
+def test_all_lists_of_pages_are_read(tmp_path: Path) -> None:
+    page = b'{"format": "json-pages-1.0", "id": "x"}\n{"url": "http://example.org/%s", "ts": "2026-11-17"}\n'
+    lists = {f"pages/{name}.jsonl": page % name.encode() for name in ("more", "extraPages")}
+    (tmp_path / "crawl.wacz").write_bytes(wacz({**members(), **lists}))
+    with seekwarc.Wacz(tmp_path / "crawl.wacz") as archive:
+        found = [(page.uri, page.is_extra) for page in archive.pages()]
+    names = [f"http://example.org/{name}" for name in ("extraPages", "more")]
+    assert found == [(HOME, False), *((name, True) for name in names)]
+
+
 def test_what_the_index_lacks_is_found_by_scanning(crawl: Path) -> None:
     with seekwarc.Wacz(crawl) as archive:
         revisit = archive.open_record(uri=HOME)

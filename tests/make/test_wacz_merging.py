@@ -39,3 +39,15 @@ def test_what_cannot_be_merged_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no files to merge"):
         tools.merge_wacz([], tmp_path / "new.wacz")
     assert [it.name for it in tmp_path.iterdir()] == ["a.wacz"]
+
+
+def test_the_keys_of_browsers_become_those_of_the_others(tmp_path: Path) -> None:
+    found = members(cluster=False)
+    found["indexes/index.cdxj"] = found["indexes/index.cdxj"].replace(
+        b"org,example)/film", b"org,example)//film"
+    )
+    (tmp_path / "a.wacz").write_bytes(wacz(found))
+    tools.merge_wacz([tmp_path / "a.wacz"], tmp_path / "new.wacz")
+    assert {line.key for line in seekwarc.Index(tmp_path / "new.wacz").lookup(FILM)} == {
+        "org,example)/film.mp4"
+    }

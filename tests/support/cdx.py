@@ -73,3 +73,37 @@ def columnar(lines: list[bytes], monkeypatch: pytest.MonkeyPatch, *, group: int 
     file = io.BytesIO()
     write_parquet(lines, FileObjectOutput(file))
     return file.getvalue()
+
+
+def browsers_cluster(folder: Path, lines: list[bytes], *, how: str, per_block: int = 10) -> Path:
+    """Make a cluster as tools in JavaScript do, each in its own way.
+
+    Args:
+        folder: Where it is made.
+        lines: The sorted lines.
+        how: "dateless" (js-wacz), "overlapping" (js-wacz as well: a block begins with the last line of the
+            one before it), "no meta" (ArchiveWeb.page), or "second" (Browsertrix: a block is listed with the
+            head of its second line).
+        per_block: Lines of a block.
+    """
+    index = (
+        b"" if how == "no meta" else cdxj_line("!meta", "0", format="cdxj-gzip-1.0", filename="index.cdx.gz")
+    )
+    stored = b""
+    for start in range(0, len(lines), per_block):
+        some = lines[max(start - (how == "overlapping"), 0) : start + per_block]
+        block = gzip.compress(b"".join(some))
+        named = some[1] if how == "second" and start and len(some) > 1 else some[0]
+        key, date, _ = named.decode().split(" ", 2)
+        fields = {
+            "offset": len(stored),
+            "length": len(block),
+            "digest": "sha256:0",
+            "filename": "index.cdx.gz",
+        }
+        head = key if how == "dateless" else f"{key} {date}"
+        index += f"{head} {json.dumps(fields)}\n".encode()
+        stored += block
+    (folder / "index.cdx.gz").write_bytes(stored)
+    (folder / "index.idx").write_bytes(index)
+    return folder / "index.idx"
