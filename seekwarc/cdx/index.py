@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import islice, takewhile
 from operator import attrgetter
-from typing import BinaryIO, Final, Literal, Self, TypeAlias, Unpack, cast
+from typing import BinaryIO, Final, Self, TypeAlias, Unpack, cast
 from urllib.parse import quote, urlsplit
 
 from seekwarc.cdx.limits import MAX_BLOCK_SIZE, MAX_CELL_SIZE, MAX_GROUP_SIZE, IndexLimits
 from seekwarc.cdx.lines import IndexLine, SortedLines, StoredLines
 from seekwarc.cdx.nearby import NearbyIndex
+from seekwarc.cdx.ranges import Match, date_in, distance, key_ranges
 from seekwarc.cdx.wacz_index import index_of
 from seekwarc.cdx.zipnum import ZipNumCluster, is_cluster
 from seekwarc.closing import Closing, Recent
@@ -30,7 +31,7 @@ from seekwarc.format.dates import WarcDate, date_of_digits
 from seekwarc.format.post import indexed_uri
 from seekwarc.format.seektable import SidecarReference, TableChoice
 from seekwarc.format.sidecar import SIDECAR_SUFFIX
-from seekwarc.format.surt import browser_key, surt
+from seekwarc.format.surt import surt
 from seekwarc.format.uri import as_stored
 from seekwarc.format.words import counted
 from seekwarc.options import shown
@@ -46,17 +47,12 @@ __all__ = ["Capture", "Index", "IndexTarget", "Match", "folder_of", "located"]
 
 _State: TypeAlias = tuple[tuple[Fetcher, ...], str | None, str | None, SidecarOptions, IndexLimits]
 IndexTarget: TypeAlias = "str | os.PathLike[str] | bytes | BinaryIO | RangeReadable"
-Match = Literal["exact", "prefix", "host", "domain"]
 
 FIRST_READ: Final = 64 << 10
 MAX_READERS: Final = 8
 """WARC files that are kept open, since the next record is often in one of them."""
 GZIP_MAGIC: Final = b"\x1f\x8b"
 PARQUET_MAGIC: Final = b"PAR1"
-# In a key, ")" ends the host and "," comes before a subdomain. Each of these bytes is the next one in ASCII
-# after a separator, or after the digits, so it ends the range of the keys that continue with one.
-AFTER_HOST: Final = b"*"
-AFTER_DOMAIN: Final = b"-"
 AFTER_DIGITS: Final = b":"
 
 
@@ -271,7 +267,7 @@ class Index(Closing):
         first = _date_digits("since", since)
         last = _date_digits("until", until)
         nearest = _date_digits("closest", closest)
-        ranges = [*_bounds(uri, match)]
+        ranges = [*key_ranges(uri, match)]
         if match != "exact":
             if closest is not None:
                 raise ValueError(f'`closest` needs match="exact", not {match!r}')
@@ -283,10 +279,10 @@ class Index(Closing):
             for start, stop in ranges
         ]
         if closest is None:
-            found = heapq.merge(*(self._between(*it) for it in ranges), key=_date_in)
+            found = heapq.merge(*(self._between(*it) for it in ranges), key=date_in)
             return self._same(uri, self._captures(found))
         wanted = date_of_digits(nearest)
-        found = heapq.merge(*(self._outward(*it, wanted) for it in ranges), key=partial(_distance, wanted))
+        found = heapq.merge(*(self._outward(*it, wanted) for it in ranges), key=partial(distance, wanted))
         nearby = (it for it in self._same(uri, self._captures(found)) if it.is_capture)
         return in_order(uri, nearby, attrgetter("uri"))
 
@@ -318,7 +314,7 @@ class Index(Closing):
         key, space, _ = start.partition(b" ")
         middle = min(max(key + space + timestamp_of(wanted).encode("ascii"), start), stop)
         earlier = takewhile(lambda line: line.head >= start, self._lines.descending(middle))
-        return heapq.merge(self._between(middle, stop), earlier, key=partial(_distance, wanted))
+        return heapq.merge(self._between(middle, stop), earlier, key=partial(distance, wanted))
 
     @cached_property
     def _lines(self) -> SortedLines:
@@ -428,45 +424,6 @@ def _targets_of(target: IndexTarget | Sequence[IndexTarget]) -> Sequence[IndexTa
     from seekwarc.cdx.parts import parts_of
 
     return [*parts_of(os.fspath(target))]
-
-
-def _date_in(line: IndexLine) -> bytes:
-    return line.head.rpartition(b" ")[2]
-
-
-def _distance(wanted: WarcDate, line: IndexLine) -> int:
-    try:
-        date = date_of_digits(_date_in(line).decode("ascii"))
-    except ValueError as error:
-        raise line.error(f"this line has an invalid date: {error}") from None
-    return abs(date.nanoseconds - wanted.nanoseconds)
-
-
-def _bounds(uri: str, match: Match) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the ranges [start, stop) of the heads of lines that match, none inside another.
-
-    An index may have the keys of either family of tools. Those of browsers tell a path from the same path
-    with a slash at its end.
-    """
-    key, other = surt(uri).encode("ascii"), browser_key(uri).encode("ascii")
-    if match == "exact":
-        path, mark, query = other.partition(b"?")
-        with_slash = path + mark + query if path.endswith(b"/") else path + b"/" + mark + query
-        without = (path.removesuffix(b"/") if not path.endswith(b")/") else path) + mark + query
-        yield from ((it + b" ", it + b"!") for it in dict.fromkeys((key, other, with_slash, without)))
-    elif match == "prefix":
-        if uri.endswith("/") and not key.endswith(b"/"):
-            key += b"/"
-        yield key, key + b"\xff"
-        if not other.startswith(key):
-            yield other, other + b"\xff"
-    else:
-        host, bracket, _ = key.partition(b")")
-        if not bracket:
-            raise ValueError(f"no host in the URI {uri!r}")
-        if match not in ("host", "domain"):
-            raise ValueError(f'match is {match!r}, not "exact", "prefix", "host" or "domain"')
-        yield host + b")", host + (AFTER_HOST if match == "host" else AFTER_DOMAIN)
 
 
 def _date_digits(name: str, text: str | None) -> str:

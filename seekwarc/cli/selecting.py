@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final, cast
 from seekwarc.cli.arguments import Arguments, add_flag, argument
 from seekwarc.cli.sizes import SIZE
 from seekwarc.format.conditions import checked_status, checked_type, date_bound
-from seekwarc.format.uri import host_named
 from seekwarc.storage.expand import expand
 
 if TYPE_CHECKING:
@@ -77,10 +76,17 @@ def add_host_argument(parser: Arguments) -> None:
     parser.add_argument(
         "--host",
         action="append",
-        type=argument(host_named),
+        type=argument(_host),
         metavar="HOST",
         help="host of the target URI; example.org also means its subdomains",
     )
+
+
+def _host(text: str) -> str:
+    # Imported only when needed: `cat` has no use for it.
+    from seekwarc.format.uri import host_named
+
+    return host_named(text)
 
 
 def add_list_arguments(parser: argparse.ArgumentParser) -> None:
