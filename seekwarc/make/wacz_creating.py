@@ -8,13 +8,13 @@ import re
 import tempfile
 import warnings
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from typing import IO, BinaryIO, Final, Unpack
 
-from seekwarc.errors import FormatError, FormatWarning, SeekWarcError, UnsupportedError
+from seekwarc.errors import FormatError, FormatWarning, NotFoundError, SeekWarcError, UnsupportedError
 from seekwarc.format.json_text import json_text
 from seekwarc.format.uri import as_utf8
 from seekwarc.frames.pieces import Compression
@@ -95,7 +95,7 @@ def create_wacz(
         **limits: Limits of reading; see `Reader`.
 
     Raises:
-        NotFoundError: All files were left out. No target is made.
+        NotFoundError: All files were left out, or none has a capture. No target is made.
         FormatError: A file is damaged, or has records that share a gzip member, and `on_error` is "raise". No
             target is made.
         SourceError: A file cannot be read.
@@ -141,6 +141,7 @@ def create_wacz(
 
         names = [*named] if on_error == "raise" else readable(named, examine, on_error)
         made.finish(file, lines(), folder)
+        made.refuse_empty([named[name] for name in names])
         for uri in sorted({*map(as_utf8, pages)} - made.found):
             on_warning(f"no capture of the page {uri}")
         size = file.finish({"title": title, "description": description})
@@ -205,7 +206,7 @@ class Made:
         text: bool = False,
         on_warning: Callable[[str], object] = lambda _: None,
     ) -> None:
-        self.lines = 0
+        self.lines = self.captures = 0
         self.counts = dict.fromkeys(PAGES, 0)
         self.found: set[str] = set()
         self._wanted = frozenset(map(as_utf8, wanted))
@@ -233,8 +234,16 @@ class Made:
             copying = pool.submit(file.add_source, path, open_source(source.name))
             with WholeReader(source, on_record=self.look_at, **limits) as archive:
                 for line in Lines(archive, name, LineOptions(post_append=True), _raise):
+                    self.captures += line.is_capture
                     yield line.build()
             copying.result()
+
+    def refuse_empty(self, sources: Sequence[str]) -> None:
+        """Raise an error if there was no capture in any of these files."""
+        if not self.captures:
+            # Its index would have no lines, which no player takes, nor `validate_wacz`.
+            which = "the file has" if len(sources) == 1 else f"the {len(sources)} files have"
+            raise NotFoundError(f"{which} no capture, so no WACZ was made", source=sources[0])
 
     def look_at(self, record: Record) -> None:
         """Add a record to the lists, if it is a page."""

@@ -16,7 +16,7 @@ import pytest
 
 import seekwarc
 from seekwarc import tools
-from seekwarc.errors import FormatError, TargetExistsError, UnsupportedError
+from seekwarc.errors import FormatError, NotFoundError, TargetExistsError, UnsupportedError
 from seekwarc.make import wacz_creating
 from tests.support.pages import answer, crawl_of
 from tests.support.rangeserver import RangeServer
@@ -222,3 +222,16 @@ def test_a_file_whose_name_is_not_utf8_gets_one_that_is(files: Path) -> None:
     tools.create_wacz([source], files / "new.wacz")
     with ZipFile(files / "new.wacz") as made:
         assert "archive/%E9.warc.gz" in made.namelist()
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_files_without_a_capture_make_no_wacz(count: int, tmp_path: Path) -> None:
+    names = []
+    for number in range(count):
+        names.append(tmp_path / f"{number}-meta.warc.gz")
+        with seekwarc.open(names[-1], "w") as out:
+            out.write_warcinfo({"software": "x"})
+            out.write_request("http://example.org/", b"GET / HTTP/1.1\r\n\r\n")
+    with pytest.raises(NotFoundError, match="no capture, so no WACZ was made"):
+        tools.create_wacz(names, tmp_path / "new.wacz")
+    assert sorted(it.name for it in tmp_path.iterdir()) == [it.name for it in names]
