@@ -31,7 +31,7 @@ import webbrowser
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from seekwarc.cli.arguments import add_flag, number
+from seekwarc.cli.arguments import add_flag, argument, number
 from seekwarc.cli.options import add_limit_arguments, add_sidecar_argument, check_sidecar, limit_options
 from seekwarc.cli.printing import printable, say
 from seekwarc.cli.progress import progress_bar, progress_is_seen
@@ -89,7 +89,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="replay pages on another port by wabac.js: its npm package (.tgz), the folder of it, or sw.js",
     )
     parser.add_argument(
+        "--allow",
+        type=argument(_origin),
+        metavar="ORIGIN",
+        action="append",
+        default=[],
+        help="let pages of this origin embed and read payloads: https://example.org, or '*' for all (may be "
+        "repeated)",
+    )
+    parser.add_argument(
         "--wacz",
+        type=argument(_origin),
         metavar="ORIGIN",
         action="append",
         default=[],
@@ -103,6 +113,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--open", text="open the page in your browser")
     add_sidecar_argument(parser)
     add_limit_arguments(parser)
+
+
+def _origin(text: str) -> str:
+    from seekwarc.serve.origins import checked_origin
+
+    return checked_origin(text)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -147,7 +163,12 @@ def run(options: argparse.Namespace) -> int:
             hosts.append(REPLAY_HOST)
         search = TextSearch(library, indexes[0]) if indexes else None
         app: ASGIApp = application(
-            library, hosts=hosts, replay=replay, wacz_origins=options.wacz, search=search
+            library,
+            hosts=hosts,
+            replay=replay,
+            allow=options.allow,
+            wacz_origins=options.wacz,
+            search=search,
         )
         if worker is not None and replay is not None:
             frame = replay_application(library, worker, replay)

@@ -10,14 +10,14 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, suppress
-from operator import attrgetter, itemgetter
+from contextlib import ExitStack
+from operator import attrgetter
 from typing import BinaryIO, ClassVar, Final, Self, Unpack, cast
 
 from seekwarc.closing import Closing, Recent
 from seekwarc.collection.entry import CAPTURE_TYPES, Entry, described_past_damage, nearest
 from seekwarc.collection.likeness import most_alike
-from seekwarc.collection.parts import Group, captures_of, claim_of, groups_of
+from seekwarc.collection.parts import Group, captures_of, groups_of, joined_nearest, joined_with_others
 from seekwarc.collection.record_index import MemoryIndex, RecordIndex, SimilarUris
 from seekwarc.collection.revisits import is_alone, named, resolve
 from seekwarc.errors import FormatError, NotFoundError
@@ -198,15 +198,16 @@ class Collection(Closing):
             SegmentError: Segments are missing, duplicated, or do not belong together.
             UnsupportedError: A revisit with an unknown profile, which must not be interpreted.
         """
+        film = None
         if joined and uri is not None and which is None and not self.index.by_uri(uri):
-            with suppress(NotFoundError):
-                return self._joined_uri(uri, WarcDate.parse(date) if isinstance(date, str) else date)
+            wanted = WarcDate.parse(date) if isinstance(date, str) else date
+            film = joined_nearest(self._groups(uri), wanted)
+        if film is not None:
+            return film
         record = self._stored(which, uri, date)
-        claim = claim_of(record) if joined else None
-        if claim is not None and not claim.is_whole:
-            for group in self._groups(claim.resource):
-                if (part := group.part_at(record.source, record.offset)) is not None:
-                    return group.joined(part)
+        film = joined_with_others(record, self._groups) if joined else None
+        if film is not None:
+            return film
         # A record without a segment number has no others, as a rule: no index is made just to be sure.
         if self._index is None and is_alone(record):
             return record
@@ -217,21 +218,9 @@ class Collection(Closing):
         # A server adds records to its index while it answers.
         known = self._parts.get((uri, len(captures)))
         if known is None:
-            groups = groups_of(uri, captures, self.index, self.record)
+            groups = groups_of(uri, captures, self.index, self.record, self.open_record)
             known = self._parts.put((uri, len(captures)), groups)
         return known
-
-    def _joined_uri(self, uri: str, date: WarcDate | None) -> Record:
-        wanted = date.nanoseconds if date is not None else 1 << 80
-        found = [
-            (abs(wanted - (part.record.date.nanoseconds if part.record.date is not None else 0)), part, group)
-            for group in self._groups(uri)
-            for part in group.parts
-        ]
-        if not found:
-            raise NotFoundError(f"no response, resource or revisit has the URI {uri}")
-        _, part, group = min(found, key=itemgetter(0))
-        return group.joined(part.record)
 
     def concurrent(self, record: Record) -> tuple[Record, ...]:
         """Return the other records of the same capture event (WARC-Concurrent-To, clause 5.7).

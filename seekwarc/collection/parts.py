@@ -15,15 +15,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from seekwarc.collection.entry import Entry
-from seekwarc.collection.record_index import MemoryIndex, RecordIndex
-from seekwarc.collection.record_table import RecordTable
-from seekwarc.collection.revisits import resolve
+from seekwarc.collection.record_index import RangedUris, RecordIndex
 from seekwarc.collection.segments import Run, SegmentsBody
 from seekwarc.compiling import override
 from seekwarc.errors import FormatError, LimitError, NotFoundError
+from seekwarc.format.dates import WarcDate
 from seekwarc.format.http import HttpHead
 from seekwarc.format.partial import Claim, body_parts, cover, resource_of
 from seekwarc.format.partial import claim_of as http_claim
@@ -34,7 +34,17 @@ from seekwarc.read.body import RecordBody, TableStatus
 from seekwarc.read.extent import Extent
 from seekwarc.read.record import Record
 
-__all__ = ["UNKNOWN_TYPE", "Group", "JoinedParts", "captures_of", "claim_of", "groups_of"]
+__all__ = [
+    "MAX_CAPTURES",
+    "UNKNOWN_TYPE",
+    "Group",
+    "JoinedParts",
+    "captures_of",
+    "claim_of",
+    "groups_of",
+    "joined_nearest",
+    "joined_with_others",
+]
 
 MAX_CAPTURES: Final = 1 << 16
 """Captures of one resource that are opened."""
@@ -48,6 +58,8 @@ MULTIPART: Final = "multipart/byteranges"
 UNKNOWN_TYPE: Final = "application/octet-stream"
 
 Open = Callable[[Entry], Record]
+Logical = Callable[[Record], Record]
+"""Returns the logical record of a stored one."""
 
 
 class Part(NamedTuple):
@@ -245,14 +257,14 @@ def _claimed(stored: Record, record: Record) -> Iterator[Part]:
 def captures_of(index: RecordIndex, uri: str) -> list[Entry]:
     """Return captures of a resource: of its URI, then of URIs that name a range of it.
 
-    Other URIs than its own are only found in an index that is made by scanning.
+    Other URIs than its own are only found in an index that has `RangedUris`.
 
     Raises:
         LimitError: There are more than are looked at.
     """
     uri = as_utf8(uri)
     found = [it for it in index.by_uri(uri) if as_utf8(it.uri or "") == uri]
-    if isinstance(index, MemoryIndex | RecordTable):
+    if isinstance(index, RangedUris):
         found += (it for it in index.with_range(uri) if it.uri != uri and resource_of(it.uri or "")[0] == uri)
     if len(found) > MAX_CAPTURES:
         raise LimitError(f"{uri} has {len(found)} captures; parts are looked for among {MAX_CAPTURES}")
@@ -276,7 +288,34 @@ class Group:
         return next((it for it in records if (it.source, it.offset) == (source, offset)), None)
 
 
-def groups_of(uri: str, captures: Iterable[Entry], index: RecordIndex, open_entry: Open) -> tuple[Group, ...]:
+def joined_with_others(record: Record, groups: Callable[[str], Iterable[Group]]) -> JoinedParts | None:
+    """Return a part with the payload of the whole resource; None if it is not one of several.
+
+    `groups` returns the groups of a resource.
+    """
+    claim = claim_of(record)
+    if claim is not None and not claim.is_whole:
+        for group in groups(claim.resource):
+            if (part := group.part_at(record.source, record.offset)) is not None:
+                return group.joined(part)
+    return None
+
+
+def joined_nearest(groups: Iterable[Group], date: WarcDate | None) -> JoinedParts | None:
+    """Return the part that is nearest to a date, or the latest, with the payload of the whole."""
+    wanted = date.nanoseconds if date is not None else 1 << 80
+    found = [
+        (abs(wanted - _instant(part.record)), part.record, group) for group in groups for part in group.parts
+    ]
+    if not found:
+        return None
+    _, part, group = min(found, key=itemgetter(0))
+    return group.joined(part)
+
+
+def groups_of(
+    uri: str, captures: Iterable[Entry], index: RecordIndex, open_entry: Open, logical: Logical
+) -> tuple[Group, ...]:
     """Return the groups that captures of a resource form: of parts that are as long as they say.
 
     Damaged parts are left out, and so are revisits whose original is not in the index.
@@ -285,7 +324,7 @@ def groups_of(uri: str, captures: Iterable[Entry], index: RecordIndex, open_entr
         part
         for entry in captures
         if entry.type in PART_TYPES and entry.status in (None, *PART_STATUS)
-        for part in _opened(entry, index, open_entry)
+        for part in _opened(entry, index, open_entry, logical)
         if part.claim.resource == uri
     ]
     found.sort(key=lambda it: (repr(it.claim.identity), _instant(it.record)))
@@ -309,13 +348,13 @@ def _instant(record: Record) -> int:
     return record.date.nanoseconds if record.date is not None else 0
 
 
-def _opened(entry: Entry, index: RecordIndex, open_entry: Open) -> list[Part]:
+def _opened(entry: Entry, index: RecordIndex, open_entry: Open, logical: Logical) -> list[Part]:
     """Return the parts that a record has, if they are as long as it says."""
     try:
         stored = open_entry(entry)
         if claim_of(stored) is None or not _is_get(stored, index, open_entry):
             return []
-        parts = list(_claimed(stored, resolve(stored, index, open_entry)))
+        parts = list(_claimed(stored, logical(stored)))
         for record, claim, _, media_type in parts:
             length = claim.held.stop - claim.held.start
             if media_type is None:

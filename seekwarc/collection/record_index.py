@@ -12,7 +12,7 @@ from seekwarc.collection.record_table import RecordTable
 from seekwarc.format.digest import Digest
 from seekwarc.read.reader import Reader
 
-__all__ = ["Entry", "MemoryIndex", "RecordIndex", "SimilarUris", "SpelledUris"]
+__all__ = ["Entry", "MemoryIndex", "RangedUris", "RecordIndex", "SimilarUris", "SpelledUris"]
 
 
 class RecordIndex(Protocol):
@@ -58,6 +58,14 @@ class SpelledUris(Protocol):
 
     def spelled(self, uri: str) -> Sequence[Entry]:
         """Return all records with a target URI in any spelling (`format.uri.normalized`)."""
+
+
+@runtime_checkable
+class RangedUris(Protocol):
+    """What an index may know besides."""
+
+    def with_range(self, uri: str) -> Sequence[Entry]:
+        """Return records whose URIs may name a range of what a URI names: `range=` or `bytestart=`."""
 
 
 class MemoryIndex:
@@ -122,7 +130,7 @@ class MemoryIndex:
         return self._filled().similar(uri)
 
     def with_range(self, uri: str) -> Sequence[Entry]:
-        """Return records whose URIs may name a range of what a URI names: `range=` or `bytestart=`."""
+        """See `RangedUris.with_range`."""
         return self._filled().with_range(uri)
 
     def by_payload(self, digest: Digest) -> Sequence[Entry]:

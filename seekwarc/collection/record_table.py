@@ -331,7 +331,7 @@ class RecordTable:
         return self._entries("(uri = ? OR uri = ? OR spelling = ?)", as_utf8(uri), name.decode(), name)
 
     def with_range(self, uri: str) -> Sequence[Entry]:
-        """Return records whose URIs may name a range of what a URI names; see `format.partial`."""
+        """See `RangedUris.with_range`."""
         bare = uri.partition("#")[0].partition("?")[0]
         condition = "uri >= ? AND uri < ? AND (uri LIKE '%range=%' OR uri LIKE '%bytestart=%')"
         return self._entries(condition, as_utf8(f"{bare}?"), as_utf8(f"{bare}@"))

@@ -181,7 +181,7 @@ def join(
         groups = (
             (uri, group)
             for uri in wanted
-            for group in groups_of(uri, captures_of(index, uri), index, crawl.record)
+            for group in groups_of(uri, captures_of(index, uri), index, crawl.record, crawl.open_record)
         )
         complete = _complete(groups, done, compare=not dry_run)
         first = next(complete, None)

@@ -10,12 +10,13 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Mount, Route
 
+from seekwarc.serve.allow import with_allowed
 from seekwarc.serve.api import api_routes
 from seekwarc.serve.error_handlers import HANDLERS
 from seekwarc.serve.headers import SAFE
 from seekwarc.serve.hosts import LOCAL_HOSTS, KnownHosts
 from seekwarc.serve.library import Library
-from seekwarc.serve.payload import capture_routes, with_origins
+from seekwarc.serve.payload import capture_routes
 from seekwarc.serve.replay import ReplayPorts, bar_routes
 from seekwarc.serve.static import static
 from seekwarc.serve.text_search import TextSearch
@@ -35,6 +36,7 @@ def application(
     *,
     hosts: Sequence[str] = LOCAL_HOSTS,
     replay: ReplayPorts | None = None,
+    allow: Sequence[str] = (),
     wacz_origins: Sequence[str] = (),
     search: TextSearch | None = None,
 ) -> Starlette:
@@ -42,17 +44,19 @@ def application(
 
     A request for a name that is not in `hosts` is refused ("*" allows all): see `hosts.py`. With `replay`,
     this has the page whose frame shows archived pages; the application for the other port is
-    `replay_application`. With `wacz_origins`, each archive is also a WACZ, which pages of these origins may
+    `replay_application`. Pages of the origins in `allow` may read and embed payloads ("*" for all), and
+    nothing else. With `wacz_origins`, each archive is also a WACZ, which pages of these origins may
     read ("*" for all). With `search`, their texts can be searched.
     """
+    captures = capture_routes(library.capture, known=library.known_capture)
     routes = [
         Mount("/api", routes=api_routes(library, replay.address if replay is not None else None, search)),
-        *capture_routes(library.capture, known=library.known_capture),
+        *(Route(it.path, with_allowed([it], allow)) for it in captures),
     ]
     if replay is not None:
         routes += bar_routes(library, replay)
     if wacz_origins:
-        routes.append(Mount("/wacz", with_origins([wacz_route(library)], wacz_origins)))
+        routes.append(Mount("/wacz", with_allowed([wacz_route(library)], wacz_origins)))
     fields = {**dict(SAFE), "content-security-policy": PAGE_POLICY}
     for file in sorted(files("seekwarc.serve").joinpath("page").iterdir(), key=lambda file: file.name):
         if not file.name.startswith("replay"):

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from seekwarc.errors import SeekWarcError
-from seekwarc.serve.error_answers import REFUSAL_FIELDS, refusal_text, status_of
+from seekwarc.serve.error_answers import REFUSAL_FIELDS, message_of, refusal_text, status_of
 
 __all__ = ["HANDLERS", "problem_response"]
 
@@ -22,7 +22,7 @@ def problem_response(_: Request, error: Exception) -> Response:
         status, message = error.status_code, error.detail
         fields |= error.headers or {}
     elif isinstance(error, SeekWarcError):
-        status, message = status_of(error), str(error)
+        status, message = status_of(error), message_of(error)
     else:
         # Starlette raises the error again once this was sent, and uvicorn logs its traceback.
         status, message = HTTPStatus.INTERNAL_SERVER_ERROR, f"seekwarc failed: {type(error).__name__}"

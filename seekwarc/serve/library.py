@@ -19,7 +19,6 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Final, Unpack
-from urllib.parse import urlsplit
 
 from seekwarc.cdx.index import folder_of, located
 from seekwarc.closing import Closing, Recent
@@ -45,8 +44,9 @@ from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.serve.cdxj_file import file_names, index_entries
 from seekwarc.serve.cost import View, WatchedSource
+from seekwarc.serve.error_answers import short_name
 from seekwarc.serve.headers import payload_type, stored_parts
-from seekwarc.serve.served import ServedRecord
+from seekwarc.serve.served import ServedRecord, logical_or_problem
 from seekwarc.stopping import stoppable
 from seekwarc.storage.expand import expand, index_ending
 from seekwarc.storage.opening import open_source
@@ -107,7 +107,7 @@ class Library(Closing):
             for target in (it for it in targets if index_ending(it) == ".cdxj"):
                 source = _open(target, opened)
                 names = file_names(source)
-                indexes.append((WatchedSource(source, _short_name(source.name)), names))
+                indexes.append((WatchedSource(source, short_name(source.name)), names))
                 folder = folder_of(source.name)
                 listed += [_open(located(folder, name, source.name), opened) for name in names]
             self.names = _short_names([source.name for source in (*archives, *listed)])
@@ -231,14 +231,11 @@ class Library(Closing):
         if known is not None:
             return known
         complete = self.catalogue.complete
-        problem = None
         with view.charge(()) if view is not None else nullcontext():
-            record = self._stored(record_id)
-            try:
-                record = self._collection.open_record(record, joined=True)
-            except SeekWarcError as error:
-                waiting = "" if complete else " (not all files have been scanned yet: try again in a while)"
-                problem = f"{error}{waiting}"
+            logical = partial(self._collection.open_record, joined=True)
+            record, problem = logical_or_problem(self._stored(record_id), logical)
+        if problem is not None and not complete:
+            problem += " (not all files have been scanned yet: try again in a while)"
         served = ServedRecord(record, self._stats(record), problem=problem)
         if complete or not (problem or isinstance(record, JoinedParts)):
             self._open.put(record_id, served)
@@ -354,15 +351,10 @@ def _open(target: str | os.PathLike[str] | RangeReadable, opened: ExitStack) -> 
     return source
 
 
-def _short_name(name: str) -> str:
-    # Without folder, host and signature.
-    return os.path.basename(urlsplit(name).path if "://" in name else name) or name
-
-
 def _short_names(names: Sequence[str]) -> list[str]:
     seen: Counter[str] = Counter()
     unique = []
-    for name in map(_short_name, names):
+    for name in map(short_name, names):
         seen[name] += 1
         unique.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
     return unique

@@ -22,23 +22,20 @@ from functools import lru_cache
 from typing import Final, Protocol, Self, get_args
 from urllib.parse import parse_qsl, quote
 
-from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
-from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from seekwarc.cdx.index import Index
-from seekwarc.closing import Recent
 from seekwarc.collection.likeness import Meant
-from seekwarc.errors import FormatError, NotFoundError, UnsupportedError
+from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import date_digits
-from seekwarc.format.dates import LATEST, WarcDate, date_of_digits
+from seekwarc.format.dates import WarcDate, date_of_digits
 from seekwarc.format.uri import as_utf8
+from seekwarc.serve.allow import with_allowed
 from seekwarc.serve.cost import View, Views
-from seekwarc.serve.error_handlers import HANDLERS
-from seekwarc.serve.headers import CORS_EXPOSED, Part
+from seekwarc.serve.headers import Part
+from seekwarc.serve.indexed import IndexedCaptures
 from seekwarc.serve.ranges import joined
 from seekwarc.serve.replay_fields import KEPT
 from seekwarc.serve.representation import Beginning, Representation
@@ -54,7 +51,6 @@ __all__ = [
     "payload_app",
     "record_routes",
     "view_of",
-    "with_origins",
 ]
 
 KEPT_OPEN: Final = 128
@@ -97,7 +93,8 @@ class payload_app:  # noqa: N801
         views: Counts the cost of requests that name a view (`?view=NAME`).
         threads: Number of requests that may read and decode at once; the number of cores plus two unless
             given.
-        origins: Origins of pages that may read the answers ("*" for all); by default only this one.
+        allow: Origins of pages that may read and embed the answers, such as "https://example.org" ("*" for
+            all); by default only this one.
     """
 
     def __init__(
@@ -106,13 +103,13 @@ class payload_app:  # noqa: N801
         *,
         views: Views | None = None,
         threads: int | None = None,
-        origins: Sequence[str] = (),
+        allow: Sequence[str] = (),
     ) -> None:
         routes = record_routes(open_record, "/{record_id}", views=views, threads=threads)
-        self._app = with_origins(routes, origins)
+        self._app = with_allowed(routes, allow)
 
     @classmethod
-    def from_index(cls, index: Index, *, threads: int | None = None, origins: Sequence[str] = ()) -> Self:
+    def from_index(cls, index: Index, *, threads: int | None = None, allow: Sequence[str] = ()) -> Self:
         """Return the application for the captures of an index, by URI and date.
 
         A date has 4 to 14 digits (2026, 20261121093000) or the form of WARC-Date. The nearest capture is
@@ -120,9 +117,9 @@ class payload_app:  # noqa: N801
 
             app = payload_app.from_index(seekwarc.Index("crawl.cdxj"))
         """
-        captures = _IndexedCaptures(index)
+        captures = IndexedCaptures(index)
         self = cls.__new__(cls)
-        self._app = with_origins(capture_routes(captures, known=captures.known, threads=threads), origins)
+        self._app = with_allowed(capture_routes(captures, known=captures.known, threads=threads), allow)
         return self
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -181,21 +178,6 @@ def _routes(find: _Find, known: _Known, prefix: str, views: Views | None, thread
     ]
 
 
-def with_origins(routes: Sequence[Route], origins: Sequence[str]) -> Starlette:
-    """Return an application whose answers pages of other origins may read."""
-    middleware = []
-    if origins:
-        cors = Middleware(
-            CORSMiddleware,
-            allow_origins=origins,
-            allow_methods=["GET", "HEAD"],
-            allow_headers=["Range", "If-Range"],
-            expose_headers=CORS_EXPOSED,
-        )
-        middleware.append(cors)
-    return Starlette(routes=routes, middleware=middleware, exception_handlers=HANDLERS)
-
-
 @lru_cache(KEPT_OPEN)
 def _query(raw: bytes) -> dict[str, str]:
     # Starlette decodes a query as UTF-8, which the URI of a capture need not be.
@@ -213,29 +195,6 @@ def _asked_capture(raw: bytes) -> tuple[str, WarcDate | None]:
         raise HTTPException(
             400, f"date must be 4 to 14 digits such as 20261121093000, not {date[:40]!r}"
         ) from None
-
-
-class _IndexedCaptures:
-    """Opens the captures of an index, and keeps the most recently used ones open."""
-
-    def __init__(self, index: Index) -> None:
-        self._index = index
-        self._open: Recent[tuple[str, WarcDate | None], ServedRecord] = Recent(KEPT_OPEN)
-
-    def __call__(self, uri: str, date: WarcDate | None, /) -> ServedRecord:
-        return self.known(uri, date) or self._open.put((uri, date), self._find(uri, date))
-
-    def known(self, uri: str, date: WarcDate | None, /) -> ServedRecord | None:
-        return self._open.get((uri, date))
-
-    def _find(self, uri: str, date: WarcDate | None) -> ServedRecord:
-        closest = str(date) if date is not None else LATEST
-        for capture in self._index.lookup(uri, closest=closest):
-            try:
-                return ServedRecord(capture.open())
-            except (NotFoundError, UnsupportedError) as error:
-                return ServedRecord(capture.open(resolve=False), problem=str(error))
-        raise NotFoundError(f"no capture of {uri}", source=self._index.name)
 
 
 class _PartEndpoint:

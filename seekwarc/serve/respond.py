@@ -13,7 +13,7 @@ from http import HTTPStatus
 
 from seekwarc.errors import SeekWarcError
 from seekwarc.read.record import Record
-from seekwarc.serve.error_answers import REFUSAL_FIELDS, refusal_text, status_of
+from seekwarc.serve.error_answers import REFUSAL_FIELDS, message_of, refusal_text, status_of
 from seekwarc.serve.headers import Part
 from seekwarc.serve.ranges import joined
 from seekwarc.serve.served import ServedRecord
@@ -55,7 +55,7 @@ def answer(
         while (begun := representation.begin(joined(request_headers.items()), method)) is None:
             pass
     except SeekWarcError as error:
-        return _refused(status_of(error), str(error))
+        return _refused(status_of(error), message_of(error))
     return begun.status, dict(begun.fields), _with_first(begun.first, begun.rest)
 
 

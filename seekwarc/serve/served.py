@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
@@ -15,12 +15,13 @@ from seekwarc.errors import NotFoundError, SeekWarcError
 from seekwarc.read.extent import Extent
 from seekwarc.read.record import Record
 from seekwarc.serve.cost import FrameMap, View
+from seekwarc.serve.error_answers import message_of
 from seekwarc.serve.headers import Part, content_headers, entity_tag, stored_parts
 from seekwarc.serve.representation import Beginning, Representation
 from seekwarc.storage.plan import LOCAL
 from seekwarc.storage.source import Stats
 
-__all__ = ["ServedRecord"]
+__all__ = ["ServedRecord", "logical_or_problem"]
 
 
 SMALL_FRAME: Final = 1 << 20
@@ -117,6 +118,14 @@ class ServedRecord:
         if self._slow_reads == SLOW_READS:
             self._slow_reads, self._slow_until = 0, end + SLOW_FOR
         return begun
+
+
+def logical_or_problem(stored: Record, logical: Callable[[Record], Record]) -> tuple[Record, str | None]:
+    """Return the logical record of a stored one and None, or the stored one and why there is none."""
+    try:
+        return logical(stored), None
+    except SeekWarcError as error:
+        return stored, message_of(error)
 
 
 class _Charged:
