@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from seekwarc.cli.arguments import add_flag
@@ -60,13 +60,28 @@ class Found(NamedTuple):
 
     @contextmanager
     def placed(self) -> Iterator[None]:
-        """Have errors say where the record is, instead of the name of its payload."""
+        """Have errors say where the record is, not the name of its payload, and whether it is a part."""
         try:
             yield
         except SeekWarcError as error:
             if error.source == self.record.payload.name:
                 error.source, error.offset = self.record.source, self.record.offset
+                error.message += _part_hint(self.record)
             raise
+
+
+def _part_hint(record: Record) -> str:
+    """Return what to do about a record that has only a part of a resource; empty for all others."""
+    from seekwarc.collection.parts import JoinedParts, claim_of
+
+    claim = None
+    with suppress(SeekWarcError):
+        claim = claim_of(record) if not isinstance(record, JoinedParts) else None
+    if claim is None or claim.is_whole:
+        return ""
+    start, stop = claim.held
+    held = f"bytes {start} to {stop - 1} of {claim.total}"
+    return f"; the record has only {held}: with FILE, --joined takes all parts"
 
 
 def add_payload_arguments(parser: argparse.ArgumentParser) -> None:

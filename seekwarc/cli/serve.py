@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files",
         metavar="FILE|FOLDER|URL|INDEX",
-        nargs="+",
+        nargs="*",
         help=".warc.zst, .warc.gz or .warc, a folder of them, a .cdxj for the files that it names, or a "
         ".fts to search them",
     )
@@ -86,6 +86,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--replay",
         metavar="WORKER",
+        nargs="?",
+        const="",
         help="replay pages on another port by wabac.js: its npm package (.tgz), the folder of it, or sw.js",
     )
     parser.add_argument(
@@ -129,7 +131,7 @@ def run(options: argparse.Namespace) -> int:
     from seekwarc.serve.hosts import LOCAL_HOSTS
     from seekwarc.serve.library import Library
     from seekwarc.serve.replay import REPLAY_HOST, ReplayPorts, replay_application
-    from seekwarc.serve.replay_worker import read_worker
+    from seekwarc.serve.replay_worker import HOW_TO_GET, read_worker
     from seekwarc.serve.server import Server, by_port
     from seekwarc.serve.text_search import TextSearch, is_text_index
 
@@ -137,7 +139,11 @@ def run(options: argparse.Namespace) -> int:
     if hasattr(signal, "SIGHUP"):
         # The terminal was closed: end as on SIGTERM.
         signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
+    if options.replay == "":
+        raise SeekWarcError(f"--replay needs wabac.js, which is not part of seekwarc: {HOW_TO_GET}")
     worker = read_worker(options.replay) if options.replay is not None else None
+    if not options.files:
+        raise SeekWarcError("name the files to serve: `seekwarc serve FILE`; see `seekwarc serve --help`")
     names = [*expand(options.files)]
     files = [it for it in names if not is_text_index(it)]
     indexes = [*([options.search] if options.search is not None else []), *filter(is_text_index, names)]

@@ -7,6 +7,8 @@ import pytest
 import seekwarc
 from tests.support.cutting import assert_is_part_of
 from tests.support.films import film_archive, small_film
+from tests.support.partial import URI as PART_URI
+from tests.support.partial import PartsWriter
 
 URI = "http://example.org/first.mp4"
 
@@ -57,6 +59,20 @@ def test_a_revisit_has_the_film_of_its_original(command, tmp_path) -> None:
         again = out.write_response(URI, block)
     command("clip", path, again.offset, "--from", "1", "--to", "2", "-o", tmp_path / "cut.mp4")
     assert_is_part_of((tmp_path / "cut.mp4").read_bytes(), small_film("first.mp4"))
+
+
+def test_a_part_of_a_film_names_the_option_that_joins_parts(command, tmp_path) -> None:
+    film, path = small_film("first.mp4"), tmp_path / "parts.warc.zst"
+    out = PartsWriter(film)
+    half = len(film) // 2
+    out.part(0, half)
+    out.part(half, len(film))
+    path.write_bytes(out.done())
+    words = ("clip", path, "--uri", PART_URI, "--from", "1", "--to", "2", "-o", tmp_path / "cut.mp4")
+    held = f"bytes {half} to {len(film) - 1} of {len(film)}"
+    assert f"{held}: with FILE, --joined takes all parts" in command(*words, status=1).stderr
+    command(*words, "--joined")
+    assert_is_part_of((tmp_path / "cut.mp4").read_bytes(), film)
 
 
 @pytest.mark.parametrize(

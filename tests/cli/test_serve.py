@@ -299,6 +299,26 @@ def test_archived_pages_are_replayed_at_a_port_of_their_own(serve, crawl, tmp_pa
     assert stop(process) == (0, "")
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["a.warc.zst", "--replay"],
+            "--replay needs wabac.js, which is not part of seekwarc: get",
+        ),
+        (["--replay", "--port", "0", "a.warc.zst"], "npm pack @webrecorder/wabac"),
+        (
+            ["--replay", __file__],
+            "does not have the script sw.js of wabac.js; get the service worker by `npm",
+        ),
+        ([], "name the files to serve: `seekwarc serve FILE`"),
+        (["a.warc.zst", "--allow", "https://e.org/page"], "is not an origin: expected https://example.org"),
+    ],
+)
+def test_what_is_missing_is_said(command, words, message) -> None:
+    assert message in command("serve", *words, status=2).stderr
+
+
 @pytest.mark.slow
 def test_a_replay_needs_its_worker_and_this_computer(command, crawl, tmp_path) -> None:
     missing = command("serve", "--replay", tmp_path / "none.tgz", crawl.zst, status=2)
