@@ -17,16 +17,17 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, fields
+from dataclasses import fields, replace
 from functools import partial
 from itertools import groupby, islice
 from os.path import join
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from seekwarc.closing import Recent
 from seekwarc.collection.connection import BATCH, Connection
 from seekwarc.collection.entry import CAPTURE_TYPES, Entry, nearest, values_of
 from seekwarc.collection.likeness import Meant
+from seekwarc.collection.table_query import SORTS, PartRows, Query, conditions
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.format.seektable import parse_table_choice
@@ -35,8 +36,6 @@ from seekwarc.format.uri import as_utf8, normalized
 
 __all__ = ["SORTS", "SURT", "Page", "Query", "RecordTable"]
 
-Sort = Literal["stored", "uri", "date", "size"]
-SORTS: Final[tuple[Sort, ...]] = ("stored", "uri", "date", "size")
 MAX_RESULTS: Final = 16
 """Results of searches that are kept, at four bytes for each row that was found."""
 STALE_AFTER: Final = 2.0
@@ -74,35 +73,14 @@ IS_CAPTURE: Final = f"uri IS NOT NULL AND date IS NOT NULL AND type IN {CAPTURE_
 Text = Callable[[str], "str | bytes"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
-    """Conditions on rows. A row must meet all that are given."""
-
-    words: tuple[str, ...] = ()
-    """Words that are all in the URI, whatever the case of ASCII letters."""
-    type: str | None = None
-    captures: bool = False
-    """Whether only captures are wanted: records of `CAPTURE_TYPES`."""
-    status: str | None = None
-    """HTTP status, such as 404, or a class of them, such as 4xx."""
-    mime: str | None = None
-    """Beginning of the media type."""
-    since: str | None = None
-    """Beginning of the earliest date, such as 2026-11."""
-    until: str | None = None
-    """Beginning of the latest date; 2026-11 includes the whole month."""
-    smallest: int | None = None
-    largest: int | None = None
-    sort: Sort = "stored"
-    descending: bool = False
-
-
 class Page(NamedTuple):
     """Some of the rows that a query found."""
 
     total: int
     """Number of rows that it found, among those added so far."""
     entries: list[Entry]
+    parts: list[int]
+    """How many parts of a resource each of them stands for: 1, unless the query is `folded`."""
 
 
 class _Result(NamedTuple):
@@ -152,6 +130,7 @@ class RecordTable:
         """Entries by their numbers. Replaced, never changed, so that readers need no lock."""
         self._keyed: set[str] = set()
         """Keys that have an index."""
+        self._parts = PartRows()
         self.rows = 0
         """Number of rows."""
         self.types: Counter[str] = Counter()
@@ -207,6 +186,8 @@ class RecordTable:
                 rows += len(batch)
                 types.update(row[TYPE] or "" for row in made)
                 mimes.update(row[MIME] or "" for row in made)
+                if self._is_shared:
+                    self._parts.add(batch, rows - len(batch) + 1)
         # Replaced, never changed, so that readers need no lock.
         self.types, self.mimes = self.types + types, self.mimes + mimes
         self.rows = rows
@@ -233,6 +214,8 @@ class RecordTable:
     def page(self, query: Query, start: int, count: int) -> Page:
         """Return rows [start, start + count) of what a query finds."""
         self._prepare()
+        if query.folded and not self._parts.is_needed:
+            query = replace(query, folded=False)
         if query == Query():
             total = self.rows
             numbers: Sequence[int] = range(start + 1, min(start + count, total) + 1)
@@ -241,7 +224,8 @@ class RecordTable:
             total = len(found)
             numbers = found[start : start + count]
         by_number = self._numbered(numbers)
-        return Page(total, [by_number[number] for number in numbers])
+        parts = [self._parts.count(number) if query.folded else 1 for number in numbers]
+        return Page(total, [by_number[number] for number in numbers], parts)
 
     def _found(self, query: Query) -> array[int]:
         """Return the numbers of the rows that a query finds, in its order."""
@@ -252,21 +236,21 @@ class RecordTable:
         if known is not None and query.sort == "stored" and not query.descending:
             # Rows are added in this order, so new ones come after all that were found.
             more = self._search(query, known.rows, rows)
-            result = _Result(rows, now, known.found + more)
+            result = _Result(rows, now, self._parts.folded(query, known.found + more))
         elif known is not None and now - known.made < STALE_AFTER:
             return known.found
         else:
-            result = _Result(rows, now, self._search(query, 0, rows))
+            result = _Result(rows, now, self._parts.folded(query, self._search(query, 0, rows)))
         return self._results.put(query, result).found
 
     def _search(self, query: Query, after: int, last: int) -> array[int]:
-        conditions, values = ["n > ?", "n <= ?"], [after, last]
-        for condition, value in _conditions(query):
-            conditions.append(condition)
+        wanted, values = ["n > ?", "n <= ?"], [after, last]
+        for condition, value in conditions(query, self._numbers):
+            wanted.append(condition)
             values.append(value)
         direction = "DESC" if query.descending else "ASC"
         order = f"n {direction}" if query.sort == "stored" else f"{query.sort} {direction}, n"
-        text = f"SELECT n FROM records WHERE {' AND '.join(conditions)} ORDER BY {order}"  # noqa: S608
+        text = f"SELECT n FROM records WHERE {' AND '.join(wanted)} ORDER BY {order}"  # noqa: S608
         return self._searcher.numbers(text, values)
 
     def place(self, file: str, offset: int) -> Entry | None:
@@ -453,32 +437,6 @@ class RecordTable:
         values[CONCURRENT] = tuple(json.loads(row[CONCURRENT])) if row[CONCURRENT] is not None else ()
         values[TABLE] = parse_table_choice(row[TABLE])
         return Entry(*values)
-
-
-def _conditions(query: Query) -> Iterator[tuple[str, Any]]:
-    for word in query.words:
-        yield "uri LIKE ? ESCAPE '\\'", f"%{_literally(word)}%"
-    if query.type is not None:
-        yield "type = ?", query.type
-    if query.captures:
-        yield f"type IN {CAPTURE_TYPES} AND ?", True
-    if query.status is not None:
-        yield "CAST(status AS TEXT) LIKE ?", query.status.replace("x", "_")
-    if query.mime is not None:
-        yield "mime LIKE ? ESCAPE '\\'", f"{_literally(query.mime)}%"
-    if query.since is not None:
-        yield "date >= ?", query.since
-    if query.until is not None:
-        yield "date < ?", query.until + "~"
-    if query.smallest is not None:
-        yield "size >= ?", query.smallest
-    if query.largest is not None:
-        yield "size <= ?", query.largest
-
-
-def _literally(text: str) -> str:
-    """Escape the characters that have a meaning in a LIKE pattern."""
-    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
 def _key_of(digest: Digest) -> bytes:

@@ -45,6 +45,8 @@ MAX_ROWS: Final = 500
 CELLS: Final = 512
 """Cells of a frame map unless the request names a number."""
 MAX_CELLS: Final = 4096
+MAX_NAMES: Final = 1000
+"""Archives that the summary names."""
 MAX_COMMON: Final = 40
 """Media types that the summary names."""
 MAX_SHOWN: Final = 12
@@ -133,6 +135,7 @@ class _Api:
             "complete": catalogue.complete,
             "records": sum(state.records for state in self._library.files),
             "files": [asdict(state) for state in self._library.files],
+            "archives": self._library.names[:MAX_NAMES],
             "types": dict(catalogue.types.most_common(MAX_COMMON)),
             "mimes": dict(catalogue.mimes.most_common(MAX_COMMON)),
             "replay": self._replay,
@@ -171,10 +174,10 @@ class _Api:
             "total": page.total,
             "complete": self._library.catalogue.complete,
             "start": start,
-            "records": [self._entry(entry) for entry in page.entries],
+            "records": [*map(self._entry, page.entries, page.parts)],
         }
 
-    def _entry(self, entry: Entry) -> dict[str, Any]:
+    def _entry(self, entry: Entry, parts: int) -> dict[str, Any]:
         return {
             "id": self._library.record_id(entry.filename, entry.offset, entry.skip),
             "file": entry.filename,
@@ -187,6 +190,7 @@ class _Api:
             "mime": entry.mime,
             "status": entry.status,
             "size": entry.size or 0,
+            "parts": parts,
             "problem": entry.problem,
         }
 
@@ -342,6 +346,7 @@ def _query(request: Request) -> Query:
         )
     return Query(
         words=words,
+        file=as_utf8(params.get("file", "")) or None,
         type=as_utf8(params.get("type", "")) or None,
         captures=bool(_number(request, "captures")),
         status=_argument(request, "status", checked_status),
@@ -352,6 +357,7 @@ def _query(request: Request) -> Query:
         largest=_number(request, "max_size"),
         sort=name,
         descending=sort.startswith("-"),
+        folded=bool(_number(request, "folded")),
     )
 
 

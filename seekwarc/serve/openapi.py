@@ -70,6 +70,7 @@ _SCHEMAS: Final = {
                 problem=_text("Why it was not scanned to its end", null=True),
             )
         ),
+        archives=_list(_text(), "Names of the files that hold the records, the first 1000"),
         types=_described(_COUNTS, "Records of each type"),
         mimes=_described(_COUNTS, "Records of the most frequent media types"),
         search=_described(_BOOLEAN, "Whether texts can be searched"),
@@ -105,6 +106,7 @@ _SCHEMAS: Final = {
         mime=_text("Of the payload", null=True),
         status=_count("Of the HTTP response", null=True),
         size=_count("Length of the block"),
+        parts=_count("Parts of a resource that the row stands for, if the list is folded; else 1"),
         problem=_text("What is wrong with the part that was read, or damaged", null=True),
     ),
     "Rows": _object(
@@ -299,7 +301,8 @@ DESCRIPTION: Final[dict[str, Any]] = {
         "/records": _get(
             "Records, searched and sorted",
             "Rows",
-            _parameter("q", "Words, each of which is in the URI", _TEXT),
+            _parameter("q", "Words, each of which is in the URI; * in them is any text", _TEXT),
+            _parameter("file", "Name of the file that holds the record", _TEXT),
             _parameter("type", "WARC-Type", _TEXT),
             _parameter("captures", "1: only responses, resources and revisits", _NUMBER),
             _parameter("status", "HTTP status such as 404, or a class such as 4xx", _TEXT),
@@ -308,6 +311,7 @@ DESCRIPTION: Final[dict[str, Any]] = {
             _parameter("until", "Latest date", _TEXT),
             _parameter("min_size", "Minimum length of the block", _NUMBER),
             _parameter("max_size", "Maximum length of the block", _NUMBER),
+            _parameter("folded", "1: one row for all parts of a resource (206)", _NUMBER),
             _parameter("sort", "Order; descending with a minus", _SORT),
             _parameter("start", "First record of the answer, from 0", _NUMBER),
             _parameter("count", "Number of records; at most 500", _NUMBER),

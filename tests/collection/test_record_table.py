@@ -66,6 +66,8 @@ def everything(table: RecordTable, query: Query) -> list[Entry]:
         (Query(words=("page_3",)), lambda it: "Page_3" in it.uri),
         (Query(words=("PAGE", "/01")), lambda it: "/01" in it.uri),
         (Query(words=("%",)), lambda _: False),
+        (Query(words=("P*_3",)), lambda it: "Page_3" in it.uri),
+        (Query(words=("*_3*",)), lambda it: "_3" in it.uri),
         (Query(words=("Page?3",)), lambda _: False),
         (Query(words=("PageX3",)), lambda _: False),
         (Query(since="2026-03", until="2026-05"), lambda it: it.date.text[5:7] in ("03", "04", "05")),
@@ -95,8 +97,8 @@ def test_descending_order_of_storage(table) -> None:
 
 
 def test_a_page_after_the_end_is_empty(table) -> None:
-    assert table.page(Query(), 5000, 10) == (1000, [])
-    assert table.page(Query(type="none"), 0, 10) == (0, [])
+    assert table.page(Query(), 5000, 10) == (1000, [], [])
+    assert table.page(Query(type="none"), 0, 10) == (0, [], [])
     assert table.page(Query(type="revisit"), 10**17, 10).entries == []
 
 
