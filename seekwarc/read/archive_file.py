@@ -223,6 +223,20 @@ class ArchiveFile:
                 )
         return None
 
+    def listed_from(self, offset: int) -> int | None:
+        """Return where the next record begins that an open sidecar lists; None if it lists no more."""
+        sidecar = self._sidecars.get(None)
+        return sidecar.next_from(offset) if sidecar is not None else None
+
+    def listed_end(self, offset: int, size: int) -> int | None:
+        """Return where a sidecar says that a record of `size` bytes ends, if reading there takes long."""
+        if size < MIN_SIDECAR_RECORD or not self.source.policy.is_far or self.strict:
+            return None
+        with self._noting_sidecar(offset):
+            sidecar = self._found_sidecar()
+            return sidecar.end_of(offset) if sidecar is not None else None
+        return None
+
     def places_in_sidecar(self) -> list[tuple[int, int]]:
         """Return offset and length of the records that the sidecar lists; nothing without one."""
         with self._noting_sidecar(0):

@@ -33,6 +33,8 @@ SMALL_MEMBER: Final = 64 << 10
 """A member with more content is a stream."""
 MAX_SMALL: Final = 32 << 10
 """Stored bytes of a record that may be one: what was read to tell the compression has all of them."""
+LISTED_HEAD: Final = 16 << 10
+"""Bytes that are read of a record before it is known whether it can be passed by a sidecar."""
 SIZE_BYTES: Final = 4
 FIRST_STEP: Final = 4 << 10
 """Most members are smaller: what is given to a decompressor after a member's end is copied to no purpose."""
@@ -89,24 +91,33 @@ def small_record_at(file: ArchiveFile, window: Window, offset: int, length: int 
 
 def gzip_records(file: ArchiveFile, window: Window, offset: int = 0) -> Iterator[Record]:
     """Yield all records of the file, from the member at `offset` on."""
+    limit = window.limit
     while offset < (file.source.size or 0):
+        listed = file.listed_from(offset)
+        if listed is not None:
+            # What a sidecar lists is passed, so no more than its head is read.
+            window.limit = listed + LISTED_HEAD if limit is None else min(listed + LISTED_HEAD, limit)
         records = _MemberRecords(file, offset)
-        yield from _small_records(file, window, records)
+        yield from _small_records(file, window, records, listed)
         record = records.release()
         if record is not None:
             yield record
-        offset = yield from group_of(
-            StreamedRecords(file, window, records.end, "gz", tolerant=True), file, window
-        )
+        large = StreamedRecords(file, window, records.end, "gz", tolerant=True)
+        offset = yield from group_of(large, file, window)
+        if large.has_jumped:
+            # The record that was passed keeps the other one.
+            window = file.window(limit)
 
 
-def _small_records(file: ArchiveFile, window: Window, records: _MemberRecords) -> Iterator[Record]:
+def _small_records(
+    file: ArchiveFile, window: Window, records: _MemberRecords, listed: int | None
+) -> Iterator[Record]:
     small = small_members(
         # The same window: what it has read is not read again, and no other code uses it meanwhile.
         window,
         records.end,
-        partial(_one_by_one, window),
-        file.frames.threads,
+        partial(_one_by_one, window, stop=listed),
+        file.frames.threads if listed is None else 1,
         file.frames.count,
     )
     with closing(small) as members:
@@ -165,8 +176,8 @@ def _is_blank(content: bytes | memoryview, *, strict: bool) -> bool:
     return not content or not (strict or bytes(content).strip(b"\r\n"))
 
 
-def _one_by_one(window: Window, offset: int) -> Iterator[Small]:
-    while (content := _small_member(window, offset)) is not None:
+def _one_by_one(window: Window, offset: int, *, stop: int | None) -> Iterator[Small]:
+    while offset != stop and (content := _small_member(window, offset)) is not None:
         offset += content[0]
         yield offset, content[1], True
 

@@ -101,6 +101,8 @@ class StreamedRecords:
         """Offset of the frame in which the next record begins; the end of the last frame after the last."""
         self.at_frame = True
         """Whether the next record begins its frame, as it should."""
+        self.has_jumped = False
+        """Whether it ended with a record that was not decompressed."""
         self.leading = b""
         """Bytes before the first record."""
         self.trailer = b""
@@ -199,6 +201,23 @@ class StreamedRecords:
         length = max(length, 0)
         note_deviation(record, "length", too_large(record.content_length, length), length)
         self._block_end = self._block_start + length
+
+    def jump(self) -> bool:
+        """Pass the current record without decompressing it, if a sidecar tells where it ends.
+
+        The next record must be read by others then: this stream is left to the record that was passed.
+        """
+        record = self._record
+        if record is None or not self._tolerant:
+            return False
+        end = cast("StreamBody", record.body).listed_end()
+        if end is None:
+            return False
+        record.note_length(end - record.offset)
+        cast("StreamBody", record.body).end_at(end)
+        record.body.leave()
+        self._record, self.next_offset, self.at_frame, self.has_jumped = None, end, True, True
+        return True
 
     def finish(self) -> None:
         """Pass the rest of the current record and the line breaks after it."""

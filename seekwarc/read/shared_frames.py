@@ -29,6 +29,8 @@ def group_of(records: StreamedRecords, file: ArchiveFile, window: Window) -> Gen
     """
     while (record := records.step()) is not None:
         yield record
+        if records.jump():
+            return records.next_offset
         records.finish()
         if records.at_frame and not _is_silent(window, records.next_offset):
             return records.next_offset

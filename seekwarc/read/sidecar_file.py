@@ -17,6 +17,7 @@ Source: spec-notes/sidecar.md.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Final
 
@@ -46,6 +47,14 @@ __all__ = ["SidecarFile", "is_sidecar_of", "listed_offsets", "open_sidecar"]
 
 CACHE_SIZE: Final = 4 << 20
 """Bytes of decoded windows that are kept."""
+MEMBER_END: Final = 8
+"""Bytes of a gzip member after its last block: CRC32 and ISIZE."""
+MAX_STRETCHES: Final = 16
+"""Places after listed records that are prefetched at a time."""
+STRETCH_HEAD: Final = 16 << 10
+"""Bytes that are prefetched of a place, and of a listed record that begins soon after it."""
+MAX_STRETCH: Final = 256 << 10
+"""Bytes between two listed records that are prefetched with them."""
 
 
 class SidecarFile:
@@ -72,11 +81,44 @@ class SidecarFile:
             archive.prefetch([(0, SAMPLE_SIZE), (max(archive.size - SAMPLE_SIZE, 0), archive.size)])
         if archive_identity(archive) != self._directory.identity:
             raise FormatError("the archive was changed, or it was made of another archive")
+        self._archive = archive
+        self._stretches = 1
 
     @property
     def places(self) -> list[tuple[int, int]]:
         """Offset and stored length of each record that it lists."""
         return [*zip(self._directory.offsets, self._directory.lengths, strict=True)]
+
+    def next_from(self, offset: int) -> int | None:
+        """Return the offset of the first record from `offset` on that it lists; None after the last."""
+        offsets = self._directory.offsets
+        number = bisect_left(offsets, offset)
+        return offsets[number] if number < len(offsets) else None
+
+    def end_of(self, offset: int) -> int | None:
+        """Return where the record at `offset` ends, if it is listed, having prefetched what is there.
+
+        As an iteration goes on, more and more of these places are prefetched in one round trip, each up to
+        the head of the next listed record.
+        """
+        if self.next_from(offset) != offset:
+            return None
+        number = bisect_left(self._directory.offsets, offset)
+        end = self._ends(number)
+        if not self._archive.has(end - MEMBER_END, end):
+            last = min(number + self._stretches, len(self._directory.offsets))
+            self._archive.prefetch([self._stretch(it) for it in range(number, last)])
+            self._stretches = min(2 * self._stretches, MAX_STRETCHES)
+        return end
+
+    def _ends(self, number: int) -> int:
+        return self._directory.offsets[number] + self._directory.lengths[number]
+
+    def _stretch(self, number: int) -> tuple[int, int]:
+        end = self._ends(number)
+        later = self._directory.offsets[number + 1 : number + 2]
+        gap = min(max(later[0] - end, 0), MAX_STRETCH) if later else 0
+        return max(end - MEMBER_END, 0), end + gap + STRETCH_HEAD
 
     def run(
         self,

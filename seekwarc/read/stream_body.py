@@ -154,6 +154,25 @@ class InOrderBody(RecordBody):
         """Note where the record ends, as was found by reading on: no sidecar lists more of it."""
         self.known_end, self._runs = end, None
 
+    def listed_end(self) -> int | None:
+        """Return where the record ends, by a sidecar that is right about it as far as the file shows.
+
+        The member must have just the bytes of the record, and a record must follow. None if there is no such
+        sidecar, or decompressing all of the record costs little.
+        """
+        file, size = self.file, record_size(self.header)
+        if self._compression != "gz" or self.skip:
+            return None
+        end = file.listed_end(self.offset, size)
+        spans = self._spans() if end is not None else None
+        if end is None or spans is None or spans.table.content_size != size + file.grammar.gap:
+            return None
+        if end < (file.source.size or 0):
+            from seekwarc.read.search import RecordSearch
+
+            return end if RecordSearch(file, "gz").header_at(end) is not None else None
+        return end
+
     def _spans(self) -> SpanRun | None:
         """Return the record as spans of a sidecar; None if no sidecar lists it."""
         if self._runs is None:
