@@ -24,10 +24,6 @@ MAX_STEP: Final = 1 << 20
 """Bytes that are read at a time later; the memory that a client takes."""
 TURN: Final = 0.5
 """Seconds of one turn of finding a size, after which other requests get their turn."""
-PROBE: Final = 0.1
-"""Seconds that finding the size may take where the bytes of a range are known without it."""
-MAX_PROBE: Final = 16
-"""Bytes of a range from the beginning on by which a player asks for the size; without that, it gets a 200."""
 END: Final = 1 << 62
 """A position after the end of any body."""
 
@@ -94,14 +90,7 @@ class Representation:
         size = self.extent.known_size
         if size is None and needed != 0 and not found:
             return None
-        is_probe = size is None and 0 < (needed or 0) <= MAX_PROBE
-        if is_probe:
-            # Safari plays nothing of which its first request, for two bytes, is not told the size.
-            self.extent.look_ahead(END, PROBE)
-            size = self.extent.known_size
         answer = decide(asked, size=size, etag=self.etag, modified=self.modified, known=needed or 0)
-        if is_probe and size is None and answer.status is HTTPStatus.PARTIAL_CONTENT:
-            answer = Answer(HTTPStatus.OK, 0, None)
         return self._up_to_hole(answer) if self.extent.holes else answer
 
     def _up_to_hole(self, answer: Answer) -> Answer:

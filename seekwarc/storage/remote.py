@@ -15,7 +15,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast
-from urllib.parse import urlsplit
 
 from seekwarc.compiling import override
 from seekwarc.errors import (
@@ -45,8 +44,6 @@ FIRST_WAIT: Final = 0.1
 BUSY_WAIT: Final = 1.0
 """The same for a server that says it is busy. obstore does not pass on Retry-After."""
 MAX_WAIT: Final = 20.0
-CODINGS: Final = {"gzip": (".gz",), "x-gzip": (".gz",), "zstd": (".zst", ".zstd")}
-"""Codings that a file may be stored in, and the ends of their names."""
 NO_DATE: Final = datetime.fromtimestamp(0, UTC)
 """The date that obstore reports if a server sends no Last-Modified."""
 UNSATISFIABLE: Final = 416
@@ -334,7 +331,7 @@ class RemoteSource(RangeSource):
         if pinned.differs(version):
             raise self._changed()
         encoding = result.attributes.get("Content-Encoding")
-        if encoding not in (None, "", "identity") and not _is_label(str(encoding), self._url):
+        if encoding not in (None, "", "identity"):
             raise self._refused(f"the answer is compressed ({encoding!r}), so positions in it mean nothing")
         start, stop = result.range
         size = version.size
@@ -370,16 +367,6 @@ class RemoteSource(RangeSource):
             return self._refused(failure.text)
         what = "its end cannot be read" if offset is None else "cannot be read"
         return failure.kind(f"{what}: {failure.text}", source=self.name, offset=offset)
-
-
-def _is_label(encoding: str, url: str) -> bool:
-    """Tell whether a content coding is that of the stored file, as its name says, not one the server added.
-
-    Apache's `AddEncoding x-gzip .gz`, and objects stored with a coding, have ranges of the stored file (RFC
-    9110, 14.1.2). Were the file encoded once more, it would not begin as an archive does.
-    """
-    endings = CODINGS.get(encoding.strip().lower(), ())
-    return urlsplit(url).path.lower().endswith(endings) if endings else False
 
 
 def _version_of(result: GetResult) -> _Version:

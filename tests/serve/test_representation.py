@@ -65,17 +65,6 @@ def test_a_short_range_waits_only_for_its_end() -> None:
     assert body.turns == 3
 
 
-def test_a_probe_of_the_first_bytes_is_told_the_size_if_that_is_near() -> None:
-    answer, fields = settled(Body(step=SIZE // 2), range="bytes=0-1")
-    assert (answer, fields["content-range"]) == (Answer(206, 0, 2), f"bytes 0-1/{SIZE}")
-    far = Body()
-    answer, fields = settled(far, range="bytes=0-1")
-    assert (answer, far.turns) == (Answer(200, 0, None), 2)
-    assert "content-range" not in fields
-    far.reached = SIZE
-    assert settled(far, range="bytes=0-1")[1]["content-range"] == f"bytes 0-1/{SIZE}"
-
-
 @pytest.mark.parametrize(
     ("wanted", "status", "place"),
     [

@@ -292,30 +292,6 @@ def test_wrong_answers_are_refused(
     assert len(server.asked) <= remote.ATTEMPTS + pinned
 
 
-@pytest.mark.parametrize(
-    ("coding", "name", "is_read"),
-    [
-        ("gzip", "a.warc.gz", True),
-        ("X-Gzip", "a.WARC.GZ?signed=1", True),
-        ("zstd", "a.warc.zst", True),
-        ("gzip", "a.warc", False),
-        ("gzip", "a.warc.zst", False),
-        ("br", "a.warc.gz", False),
-        ("gzip", "?name=a.warc.gz", False),
-    ],
-)
-def test_the_coding_that_a_file_is_stored_in_is_a_label(
-    server: RangeServer, coding: str, name: str, is_read: bool
-) -> None:
-    server.fault = headed(content_encoding=coding)
-    source = RemoteSource(server.url.rpartition("/")[0] + "/" + name)
-    if is_read:
-        assert source.read(START, STOP) == DATA[START:STOP]
-        return
-    with pytest.raises(RangeNotSupportedError, match="the answer is compressed"):
-        source.read(START, STOP)
-
-
 @pytest.mark.parametrize("name", ["ignores Range", "shifted", "no Content-Range", "compressed", "404", "403"])
 def test_lasting_failures_are_not_retried(server: RangeServer, name: str) -> None:
     server.fault = REFUSED[name][0]
