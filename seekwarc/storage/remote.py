@@ -3,6 +3,10 @@
 obstore speaks the protocols and signs the requests. This module decides which answers are right. Every
 answer must be the range that was asked for, and all answers must be of one version of the object. A request
 that fails for the moment is retried from the first byte that is missing.
+
+Many servers label a stored .warc.gz "Content-Encoding: gzip" because of its name. Ranges are of the file as
+stored (RFC 9110, section 14.1.2), so the label is ignored if the name explains it and the answer has just the
+bytes that it announces. An answer that was compressed on its way has another size.
 """
 
 from __future__ import annotations
@@ -10,11 +14,12 @@ from __future__ import annotations
 import random
 import threading
 import time
+import zlib
 from concurrent.futures import CancelledError, Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeGuard, cast
 
 from seekwarc.compiling import override
 from seekwarc.errors import (
@@ -49,6 +54,9 @@ NO_DATE: Final = datetime.fromtimestamp(0, UTC)
 UNSATISFIABLE: Final = 416
 FINAL: Final = SourceChangedError, SourceNotFoundError
 """Failures that another range would meet, too."""
+LABELS: Final = {"gzip": "gz", "x-gzip": "gz", "zstd": "zst"}
+"""Content codings that servers state of stored files because of a part of their name (`AddEncoding`)."""
+GZIP_MAGIC: Final = b"\x1f\x8b"
 
 _Span = tuple[int, int] | dict[Literal["suffix"], int]
 """[start, stop), or a number of bytes at the end."""
@@ -293,6 +301,7 @@ class RemoteSource(RangeSource):
             options["if_match"] = pinned.etag
         data = bytearray()
         start = stop = 0
+        coding = None
         try:
             # A copy opens its store on the first read, with the credentials of the process that it is in.
             self._object = self._object or open_store(self._url)
@@ -300,16 +309,21 @@ class RemoteSource(RangeSource):
             if wanted is None:
                 return self._description(result)
             start, stop = self._check(result, wanted)
+            coding = result.attributes.get("Content-Encoding")
             # Take each piece as it comes: bytes that obstore still holds are lost if the connection breaks.
             for piece in result.stream(min_chunk_size=1):
                 data += piece
                 if len(data) > stop - start:
+                    if _is_coded(coding):
+                        raise self._compressed(coding)
                     raise self._refused(f"more bytes came than the {stop - start} that were announced")
         except SourceError:
             raise
         except Exception as error:  # noqa: BLE001 - the errors of obstore have no common base class
             return _Answer(start, stop, bytes(data), failure_of(error))
         short = len(data) < stop - start
+        if _is_coded(coding) and (short or (start == 0 and _is_compressed_twice(data))):
+            raise self._compressed(coding)
         failure = Failure("the answer broke off", transient=True) if short else None
         return _Answer(start, stop, bytes(data), failure)
 
@@ -330,9 +344,11 @@ class RemoteSource(RangeSource):
                 self._version = pinned = version
         if pinned.differs(version):
             raise self._changed()
-        encoding = result.attributes.get("Content-Encoding")
-        if encoding not in (None, "", "identity"):
-            raise self._refused(f"the answer is compressed ({encoding!r}), so positions in it mean nothing")
+        coding = result.attributes.get("Content-Encoding")
+        if _is_coded(coding) and LABELS.get(coding.lower()) not in self.name.lower().split("/")[-1].split(
+            "."
+        ):
+            raise self._compressed(coding)
         start, stop = result.range
         size = version.size
         if isinstance(wanted, dict):
@@ -353,6 +369,9 @@ class RemoteSource(RangeSource):
             "the object was replaced since it was opened; open it again", source=self.name
         )
 
+    def _compressed(self, coding: str) -> RangeNotSupportedError:
+        return self._refused(f"the answer is compressed ({coding!r}), so positions in it mean nothing")
+
     def _refused(self, why: str) -> RangeNotSupportedError:
         return RangeNotSupportedError(
             f"the server does not send the byte range it is asked for: {why}; "
@@ -367,6 +386,18 @@ class RemoteSource(RangeSource):
             return self._refused(failure.text)
         what = "its end cannot be read" if offset is None else "cannot be read"
         return failure.kind(f"{what}: {failure.text}", source=self.name, offset=offset)
+
+
+def _is_coded(coding: str | None) -> TypeGuard[str]:
+    return coding not in (None, "", "identity")
+
+
+def _is_compressed_twice(data: bytes | bytearray) -> bool:
+    """Tell whether what a .gz file begins with was compressed again on its way."""
+    try:
+        return zlib.decompressobj(wbits=31).decompress(data, len(GZIP_MAGIC)) == GZIP_MAGIC
+    except zlib.error:
+        return False
 
 
 def _version_of(result: GetResult) -> _Version:

@@ -102,6 +102,8 @@ def _store(base: str, scheme: str, _: frozenset[tuple[str, str]], *, uploads: bo
     if scheme == "s3":
         options |= _aws_options()
     if scheme in ("http", "https"):
+        # Ranges must be of the file as it is stored, so nothing may be compressed on its way.
+        options["client_options"]["default_headers"] = {"Accept-Encoding": "identity"}
         return store.HTTPStore.from_url(base, **options)
     return store.from_url(base, **options)
 

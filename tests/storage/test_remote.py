@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import multiprocessing
 import os
 import re
@@ -27,6 +28,7 @@ from seekwarc.errors import (
     SourceNotFoundError,
     SourceTimeoutError,
 )
+from seekwarc.read.reader import Reader
 from seekwarc.storage import remote
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
@@ -298,6 +300,81 @@ def test_lasting_failures_are_not_retried(server: RangeServer, name: str) -> Non
     with pytest.raises(SourceError):
         opened(server).read(START, STOP)
     assert len(server.asked) == 1
+
+
+def compressed_on_its_way(compress: Callable[[bytes], bytes], coding: str) -> Fault:
+    return lambda _, answer: replace(answer, body=compress(bytes(answer.body))).but(content_encoding=coding)
+
+
+LABELS = [
+    ("a.warc.gz", "gzip"),
+    ("a.warc.gz", "x-gzip"),
+    ("A.WARC.GZ", "GZip"),
+    ("a.warc.gz.seek", "x-gzip"),
+    ("a.warc.gz?signature=x.zst", "gzip"),
+    ("a.warc.zst", "zstd"),
+]
+
+
+@pytest.mark.parametrize(("name", "label"), LABELS)
+def test_a_stored_file_is_read_that_is_labelled_with_its_coding(
+    server: RangeServer, name: str, label: str
+) -> None:
+    server.fault = headed(content_encoding=label)
+    source = RemoteSource(f"{server.root}/{name}")
+    assert source.read_end(10) == (len(DATA) - 10, DATA[-10:])
+    for start, stop in ((0, 10), (START, STOP), (0, len(DATA))):
+        assert source.read(start, stop) == DATA[start:stop]
+    assert all(asked.headers.get("accept-encoding") == "identity" for asked in server.asked)
+
+
+@pytest.mark.parametrize(("name", "label"), LABELS)
+@pytest.mark.parametrize("compress", [gzip.compress, lambda piece: piece[: len(piece) // 2]])
+def test_an_answer_compressed_on_its_way_is_refused_once(
+    server: RangeServer, name: str, label: str, compress: Callable[[bytes], bytes]
+) -> None:
+    server.fault = compressed_on_its_way(compress, label)
+    with pytest.raises(RangeNotSupportedError, match=f"the answer is compressed \\('{label}'\\)"):
+        RemoteSource(f"{server.root}/{name}").read(START, STOP)
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("a.warc", "gzip"),
+        ("a.warc.zst", "gzip"),
+        ("a.warc.gz", "zstd"),
+        ("a.warc.gz", "br"),
+        ("a.warc.gz", "gzip, gzip"),
+        ("a.gz/a.warc", "gzip"),
+        ("a.warc?a.gz", "gzip"),
+    ],
+)
+def test_a_label_that_the_name_does_not_explain_is_refused(
+    server: RangeServer, name: str, label: str
+) -> None:
+    server.fault = headed(content_encoding=label)
+    with pytest.raises(RangeNotSupportedError, match="the answer is compressed"):
+        RemoteSource(f"{server.root}/{name}").read(START, STOP)
+
+
+def test_a_file_compressed_twice_as_a_whole_is_refused(server: RangeServer) -> None:
+    server.content = Content(gzip.compress(gzip.compress(DATA)))
+    server.fault = headed(content_encoding="gzip")
+    source = RemoteSource(f"{server.root}/a.warc.gz")
+    assert source.read_end(8)[1] == server.content.data[-8:]
+    with pytest.raises(RangeNotSupportedError, match="the answer is compressed"):
+        source.read(0, 100)
+
+
+@pytest.mark.parametrize("label", ["gzip", "x-gzip"])
+def test_an_archive_with_a_label_is_read_like_one_without(server: RangeServer, label: str) -> None:
+    record = b"WARC/1.1\r\nWARC-Type: resource\r\nContent-Length: %d\r\n\r\n" % len(DATA) + DATA + b"\r\n\r\n"
+    server.content = Content(gzip.compress(record, mtime=0) * 2)
+    server.fault = headed(content_encoding=label)
+    with Reader(f"{server.root}/a.warc.gz", sidecar=False) as archive:
+        assert [one.block.pread(START, 1000) for one in archive] == [DATA[START : START + 1000]] * 2
 
 
 def test_a_whole_file_is_not_read_by_mistake(server: RangeServer) -> None:
