@@ -90,7 +90,9 @@ def bytes_needed(
     """Return how many bytes must be known to exist before an answer, or None if it takes the size itself.
 
     A 206 states the end of its range before any byte is sent (clause 14.4). So only a range that names its
-    end, and is read in one step anyway, can be answered without the size. A 200 needs no size.
+    end, and is read in one step anyway, can be answered without the size. One from the beginning is what some
+    players ask for to find out the size, and a 206 that does not name it makes them stop. It is answered with
+    200, which needs no size, unless the size is known by then.
     """
     part = parse_range(headers.get("range"), _ENDLESS)
     if part is None or part == (0, _ENDLESS):
@@ -98,7 +100,9 @@ def bytes_needed(
     if _refusal(headers, etag, modified) is not None or not _is_same(headers.get("if-range"), etag, modified):
         return 0
     start, stop = part
-    return stop if start < stop < _ENDLESS and stop - start <= at_once else None
+    if not start < stop < _ENDLESS or stop - start > at_once:
+        return None
+    return stop if start else 0
 
 
 def _refusal(headers: Mapping[str, str], etag: str, modified: int | None) -> HTTPStatus | None:

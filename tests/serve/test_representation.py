@@ -65,6 +65,26 @@ def test_a_short_range_waits_only_for_its_end() -> None:
     assert body.turns == 3
 
 
+@pytest.mark.parametrize("wanted", ["bytes=0-1", "bytes=0-0", "bytes=0-65535"])
+def test_a_probe_of_the_beginning_names_the_size_found_in_one_turn(wanted: str) -> None:
+    body = Body(step=SIZE)
+    answer, fields = settled(body, range=wanted)
+    assert (answer.status, body.turns) == (206, 1)
+    assert fields["content-range"] == f"{wanted.replace('=', ' ')}/{SIZE}"
+
+
+@pytest.mark.parametrize("wanted", ["bytes=0-1", "bytes=0-0", "bytes=0-65535"])
+def test_a_probe_is_a_200_while_the_size_takes_longer(wanted: str) -> None:
+    body = Body()
+    answer, fields = settled(body, range=wanted)
+    assert (answer, body.turns) == (Answer(200, 0, None), 1)
+    assert "content-range" not in fields
+    # What was found is kept, so a later request is told.
+    for _ in range(8):
+        settled(body, range=wanted)
+    assert settled(body, range=wanted)[1]["content-range"].endswith(f"/{SIZE}")
+
+
 @pytest.mark.parametrize(
     ("wanted", "status", "place"),
     [
@@ -109,7 +129,9 @@ def test_a_known_size_is_used_at_once() -> None:
     [
         (None, 0),
         ("bytes=0-", 0),
-        ("bytes=0-0", 1),
+        ("bytes=0-0", 0),
+        ("bytes=0-99", 0),
+        ("bytes=0-100", None),
         ("bytes=7-9", 10),
         ("bytes=7-999", None),
         ("bytes=7-", None),
