@@ -27,7 +27,6 @@ from seekwarc.cli.options import add_limit_arguments, add_writer_arguments, limi
 from seekwarc.cli.passing import LEFT_OUT, PassedOver
 from seekwarc.cli.printing import printable, say
 from seekwarc.cli.progress import WatchedStream, progress_bar, progress_is_seen, watch
-from seekwarc.cli.selecting import add_host_argument
 from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option
 from seekwarc.edit.joining import JoinedResource, Joining, join
@@ -45,7 +44,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--uri", metavar="URI", action="append", help="join only this resource; may be given several times"
     )
-    add_host_argument(parser)
     add_flag(parser, "-n", "--dry-run", text="write and compare nothing; say what would be joined")
     add_flag(parser, "-k", "--keep-going", text=LEFT_OUT)
     add_parts_argument(parser)
@@ -72,7 +70,6 @@ def run(options: argparse.Namespace) -> int:
             options.files,
             options.output,
             uris=options.uri,
-            hosts=options.host,
             dry_run=options.dry_run,
             existing=existing_option(options),
             processes=options.jobs,

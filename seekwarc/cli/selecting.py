@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "add_date_arguments",
-    "add_host_argument",
     "add_list_arguments",
     "add_selection_arguments",
     "archives_named",
@@ -61,7 +60,6 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--uri", action="append", metavar="URI", help="target URI, in any spelling, or '*.example.org/*.mp4'"
     )
-    add_host_argument(group)
     group.add_argument(
         "--min-size",
         type=SIZE,
@@ -70,23 +68,6 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
         help="minimum size of the block: 500, 64K, 1M",
     )
     add_date_arguments(group)
-
-
-def add_host_argument(parser: Arguments) -> None:
-    parser.add_argument(
-        "--host",
-        action="append",
-        type=argument(_host),
-        metavar="HOST",
-        help="host of the target URI; example.org also means its subdomains",
-    )
-
-
-def _host(text: str) -> str:
-    # Imported only when needed: `cat` has no use for it.
-    from seekwarc.format.uri import host_named
-
-    return host_named(text)
 
 
 def add_list_arguments(parser: argparse.ArgumentParser) -> None:

@@ -27,7 +27,7 @@ from seekwarc.collection.record_index import MemoryIndex
 from seekwarc.edit.listing import listed
 from seekwarc.errors import FormatError
 from seekwarc.format.surt import surt
-from seekwarc.format.uri import StoredUri, as_utf8, host_named, is_of_hosts, normalized
+from seekwarc.format.uri import StoredUri, as_utf8, normalized
 from seekwarc.format.words import counted
 from seekwarc.jobs.passing import OnError, readable
 from seekwarc.jobs.progress import Progress, no_progress
@@ -114,7 +114,6 @@ def join(
     target: str | os.PathLike[str] | None = None,
     *,
     uris: Iterable[str] | None = None,
-    hosts: Iterable[str] | None = None,
     dry_run: bool = False,
     existing: Existing = "error",
     processes: int = 1,
@@ -138,7 +137,6 @@ def join(
         sources: Files, folders and patterns; one, or several.
         target: The new file; may be None if `dry_run`. If there is nothing to write, no file is made.
         uris: URIs of the resources to join, in any spelling, without range parameters; all by default.
-        hosts: Hosts of these URIs; "example.org" also means its subdomains.
         dry_run: Write and compare nothing; return what would be joined.
         existing: Whether an existing file is refused ("error") or replaced ("overwrite").
         processes: How many processes may look for parts in parts of a large local file; see `index`.
@@ -164,7 +162,6 @@ def join(
         for name in names:
             refuse_same_file(os.fspath(name), target)
     asked = {normalized(uri): uri for uri in uris} if uris is not None else None
-    named = frozenset(map(host_named, hosts)) if hosts is not None else None
     options_of_reading = ReadOptions.of(**limits or {})
     if on_error != "raise":
         names = [name for name, _ in readable(names, partial(_examined, options_of_reading), on_error)]
@@ -172,11 +169,7 @@ def join(
     index = MemoryIndex()
     with WholeCollection(names, index=index, **options_of_reading) as crawl:
         found = _scanned(names, index, processes, on_progress, options_of_reading)
-        wanted = [
-            uri
-            for uri in found
-            if (asked is None or normalized(uri) in asked) and (named is None or is_of_hosts(uri, named))
-        ]
+        wanted = [uri for uri in found if asked is None or normalized(uri) in asked]
         done.not_found = _not_found(asked, found) if asked is not None else []
         groups = (
             (uri, group)

@@ -6,23 +6,11 @@ Source: RFC 3986, sections 2.1 and 6.2 and appendix B; RFC 3490, section 4.
 from __future__ import annotations
 
 import re
-from collections.abc import Container
 from functools import lru_cache
 from typing import Any, AnyStr, Final, Self
 from urllib.parse import quote, unquote
 
-__all__ = [
-    "MAX_HOST",
-    "StoredUri",
-    "as_stored",
-    "as_utf8",
-    "host_named",
-    "host_of",
-    "idna",
-    "is_of_hosts",
-    "normalized",
-    "split_uri",
-]
+__all__ = ["MAX_HOST", "StoredUri", "as_stored", "as_utf8", "host_of", "idna", "normalized", "split_uri"]
 
 MAX_KNOWN: Final = 4096
 """Hosts that are remembered, since the same one comes again and again."""
@@ -87,23 +75,6 @@ def host_of(uri: str) -> str:
     if not authority:
         return ""
     return (_known_host if len(authority) <= MAX_REMEMBERED else _host)(authority)
-
-
-def host_named(text: str) -> str:
-    """Return the host that a user names: "example.org", "*.example.org" or a URI; or raise a ValueError."""
-    name = text.strip()
-    host = host_of(name if "://" in name else f"http://{name.removeprefix('*.')}")
-    if not host or "*" in host:
-        raise ValueError(f"{text!r} is not a host such as example.org")
-    return host
-
-
-def is_of_hosts(uri: str | None, hosts: Container[str]) -> bool:
-    """Tell whether the host of a URI is one of some, as `host_named` returns them, or a subdomain of one."""
-    host = host_of(uri or "")
-    while host not in hosts and "." in host:
-        host = host.partition(".")[2]
-    return host in hosts
 
 
 def _host(authority: str) -> str:

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Final, TypeAlias
 
-from seekwarc.format.uri import host_named
 from seekwarc.inside.words import is_ideographic, words_of
 
 __all__ = ["IN_TITLE", "MAX_QUERY", "MAX_WORDS", "OFTEN", "TextQuery", "Words"]
@@ -300,7 +299,7 @@ class _Parser:
         elif not re.fullmatch(r"(?:\*\.)?[^\s/:?#*]+", text):
             raise ValueError(f"site:{text} is not a host such as site:example.org")
         else:
-            self._sites.append(host_named(text))
+            self._sites.append(text.removeprefix("*."))
 
     def _text(self, text: str, *, in_title: bool, is_phrase: bool) -> Words | None:
         words = words_of(text)

@@ -18,7 +18,6 @@ from seekwarc.closing import Closing, Recent
 from seekwarc.compiling import override
 from seekwarc.errors import FormatError, NotFoundError, SeekWarcError, SourceError
 from seekwarc.format.dates import format_date
-from seekwarc.format.uri import host_named
 from seekwarc.inside.query import TextQuery
 from seekwarc.inside.search import Capture, Conditions, Order, SearchFile
 from seekwarc.inside.search_file import text_key
@@ -306,7 +305,7 @@ def _conditions(**given: Any) -> Conditions:  # noqa: ANN401 - SearchConditions,
         raise TypeError(f"unknown condition: {', '.join(sorted(unknown))}")
     hosts = given.pop("host", None)
     selection = Selection.of(**given)
-    names = tuple(map(host_named, [hosts] if isinstance(hosts, str) else hosts or ()))
+    names = tuple([hosts] if isinstance(hosts, str) else hosts or ())
     return Conditions(
         since=-(-selection.since // 10**6) if selection.since is not None else None,
         until=selection.until // 10**6 if selection.until is not None else None,

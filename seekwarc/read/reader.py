@@ -279,7 +279,7 @@ class Reader(Closing):
         """Yield the records that match all conditions, in file order.
 
         Args:
-            **conditions: Which; see `Conditions`.
+            **conditions: `type`, `status`, `mime`, `uri`, `min_size`, `since` and `until`: see `Conditions`.
 
         Raises:
             TypeError: A condition has a wrong type.

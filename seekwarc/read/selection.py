@@ -14,7 +14,7 @@ from seekwarc.format.conditions import (
     matches_pattern,
     size_argument,
 )
-from seekwarc.format.uri import as_utf8, host_named, is_of_hosts, normalized
+from seekwarc.format.uri import as_utf8, normalized
 from seekwarc.options import shown
 
 if TYPE_CHECKING:
@@ -49,8 +49,6 @@ class Conditions(TypedDict, total=False):
     uri: str | Iterable[str] | None
     """Target URI in any spelling (percent-encodings, IDNA, default port, fragment); or a pattern, in which
     `*` stands for any text and all other characters are literal: "*/film.mp4"."""
-    host: str | Iterable[str] | None
-    """Host of the target URI; "example.org" also means its subdomains."""
     min_size: int | str
     """Minimum size of the block: bytes, or text such as "64K" or "1M"."""
     since: datetime | str | None
@@ -86,8 +84,6 @@ class Selection:
     """Latest WARC-Date."""
     same_uris: frozenset[bytes] = frozenset()
     """Target URIs without `*`, as `normalized` returns them."""
-    hosts: frozenset[str] = frozenset()
-    """Hosts of target URIs, as `host_named` returns them; they also mean their subdomains."""
 
     @classmethod
     def of(
@@ -97,7 +93,6 @@ class Selection:
         status: int | str | Iterable[int | str] | None = None,
         mime: str | Iterable[str] | None = None,
         uri: str | Iterable[str] | None = None,
-        host: str | Iterable[str] | None = None,
         min_size: int | str = 0,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
@@ -113,7 +108,6 @@ class Selection:
             _microseconds("since", since),
             _microseconds("until", until),
             frozenset(normalized(it) for it in uris if "*" not in it),
-            frozenset(host_named(_text("host", it)) for it in _alternatives(host)),
         )
 
     @classmethod
@@ -125,7 +119,7 @@ class Selection:
 
     def __bool__(self) -> bool:
         texts = self.types or self.statuses or self.mimes or self._has_uris
-        return bool(texts or self.min_size or self.hosts) or self._has_dates
+        return bool(texts or self.min_size) or self._has_dates
 
     @property
     def _has_uris(self) -> bool:
@@ -141,18 +135,13 @@ class Selection:
             return False
         if record.content_length < self.min_size:
             return False
-        if not self._has_place(record.target_uri):
+        if self._has_uris and not self._has_uri(record.target_uri):
             return False
         if self._has_dates and not self._has_date(record):
             return False
         if self.statuses and not self._has_status(record):
             return False
         return not self.mimes or _any_matches(self.mimes, http_media_type(record))
-
-    def _has_place(self, uri: str | None) -> bool:
-        if self.hosts and not is_of_hosts(uri, self.hosts):
-            return False
-        return not self._has_uris or self._has_uri(uri)
 
     def _has_uri(self, uri: str | None) -> bool:
         if uri is not None and self.same_uris and normalized(uri) in self.same_uris:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import argparse
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
-import seekwarc
 from seekwarc.cli.selecting import add_selection_arguments, archives_named, selection_of
-from seekwarc.cli.verbs import VERBS
 from seekwarc.read.selection import Selection
 
 
@@ -69,26 +66,3 @@ def test_a_size_that_is_invalid_is_refused(capsys) -> None:
     with pytest.raises(SystemExit):
         parsed("--min-size", "big")
     assert "is not a size" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("verb", ["ls", "extract", "text", "filter", "redact", "join", "search"])
-def test_a_host_is_an_option_wherever_a_uri_is_one(verb: str) -> None:
-    more = {"search": ["words"], "extract": ["-o", "out"], "text": ["-o", "out.jsonl"]}.get(verb, [])
-    options = VERBS[verb].parser().parse_args(["x", *more, "--host", "*.Example.org"])
-    assert options.host == ["example.org"]
-
-
-def test_records_are_selected_by_their_host(command, tmp_path: Path) -> None:
-    crawl = tmp_path / "crawl.warc.zst"
-    with seekwarc.open(crawl, "w") as out:
-        for host in ("example.org", "www.example.org", "example.com"):
-            out.write_resource(f"http://{host}/", host.encode(), "text/plain")
-    found = command("ls", crawl, "--host", "example.org", "--json").json_lines
-    assert [it["uri"] for it in found] == ["http://example.org/", "http://www.example.org/"]
-    command("filter", crawl, "--host", "www.example.org", "-o", tmp_path / "new.warc.zst")
-    with seekwarc.open(tmp_path / "new.warc.zst") as archive:
-        assert [it.target_uri for it in archive] == ["http://www.example.org/"]
-    command("redact", crawl, "--host", "example.com", "--no-stubs", "-o", tmp_path / "rest.warc.zst")
-    with seekwarc.open(tmp_path / "rest.warc.zst") as archive:
-        assert [it.target_uri for it in archive] == ["http://example.org/", "http://www.example.org/"]
-    assert "is not a host" in command("ls", crawl, "--host", "*", status=2).stderr

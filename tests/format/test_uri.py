@@ -9,16 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seekwarc.format.surt import surt
-from seekwarc.format.uri import (
-    as_stored,
-    as_utf8,
-    host_named,
-    host_of,
-    idna,
-    is_of_hosts,
-    normalized,
-    split_uri,
-)
+from seekwarc.format.uri import as_stored, as_utf8, host_of, idna, normalized, split_uri
 
 PARTS = {
     "http://user@example.org:80/a/b?c=d?e#f": ("http", "user@example.org:80", "/a/b", "c=d?e"),
@@ -106,39 +97,3 @@ def test_a_uri_with_an_invalid_host_is_not_that_of_another_host(rest: str) -> No
             normalized(f"http://example.org{more}"),
             normalized(f"http://example.org/{more}"),
         )
-
-
-@pytest.mark.parametrize(
-    ("text", "host"),
-    [
-        ("example.org", "example.org"),
-        (" *.Example.ORG. ", "example.org"),
-        ("https://user@www.example.org:8443/path?q", "www.example.org"),
-        ("bücher.example", "xn--bcher-kva.example"),
-        ("[2001:db8::1]", "[2001:db8::1]"),
-    ],
-)
-def test_a_host_is_named_in_any_form(text: str, host: str) -> None:
-    assert host_named(text) == host
-
-
-@pytest.mark.parametrize("text", ["", "*", "a.*.org", "http://", "/path"])
-def test_what_is_no_host_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is not a host such"):
-        host_named(text)
-
-
-@pytest.mark.parametrize(
-    ("uri", "is_so"),
-    [
-        ("http://example.org/", True),
-        ("http://WWW.Example.org:8080/", True),
-        ("dns:www.example.org", True),
-        ("http://notexample.org/", False),
-        ("http://org/example.org", False),
-        ("urn:example.org", False),
-        (None, False),
-    ],
-)
-def test_subdomains_are_of_a_host(uri: str | None, is_so: bool) -> None:
-    assert is_of_hosts(uri, {"example.org"}) is is_so
