@@ -27,6 +27,7 @@ from seekwarc.cli.options import add_limit_arguments, add_writer_arguments, limi
 from seekwarc.cli.passing import LEFT_OUT, PassedOver
 from seekwarc.cli.printing import printable, say
 from seekwarc.cli.progress import WatchedStream, progress_bar, progress_is_seen, watch
+from seekwarc.cli.selecting import add_host_argument
 from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option
 from seekwarc.edit.joining import JoinedResource, Joining, join
@@ -44,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--uri", metavar="URI", action="append", help="join only this resource; may be given several times"
     )
+    add_host_argument(parser)
     add_flag(parser, "-n", "--dry-run", text="write and compare nothing; say what would be joined")
     add_flag(parser, "-k", "--keep-going", text=LEFT_OUT)
     add_parts_argument(parser)
@@ -71,6 +73,7 @@ def run(options: argparse.Namespace) -> int:
             options.output,
             uris=options.uri,
             dry_run=options.dry_run,
+            host=options.host,
             existing=existing_option(options),
             processes=options.jobs,
             limits=limit_options(options),

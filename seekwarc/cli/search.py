@@ -22,7 +22,7 @@ from typing import Final
 
 from seekwarc.cli.arguments import add_flag, add_json_argument, argument, number
 from seekwarc.cli.printing import printable, say
-from seekwarc.cli.selecting import add_date_arguments
+from seekwarc.cli.selecting import add_date_arguments, add_host_argument
 from seekwarc.errors import NotFoundError
 from seekwarc.format.conditions import checked_type
 from seekwarc.format.json_text import json_text
@@ -50,9 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mime", action="append", metavar="TYPE", help="media type: text/html, 'text/*' (may be repeated)"
     )
-    parser.add_argument(
-        "--host", action="append", metavar="HOST", help="host of the URI, or a domain (may be repeated)"
-    )
+    add_host_argument(parser)
     add_date_arguments(parser)
     parser.add_argument(
         "--limit",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "add_date_arguments",
+    "add_host_argument",
     "add_list_arguments",
     "add_selection_arguments",
     "archives_named",
@@ -28,7 +29,7 @@ __all__ = [
 
 LISTS: Final = {
     "uris": "target URIs, each in any spelling",
-    "hosts": "hosts of target URIs; example.org also means its subdomains",
+    "hosts": "hosts, each as --host takes it",
     "ids": "record IDs, with or without angle brackets",
     "cdxj": "an index, whose lines name records by file name (without folders) and offset",
 }
@@ -60,6 +61,7 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--uri", action="append", metavar="URI", help="target URI, in any spelling, or '*.example.org/*.mp4'"
     )
+    add_host_argument(group)
     group.add_argument(
         "--min-size",
         type=SIZE,
@@ -68,6 +70,22 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
         help="minimum size of the block: 500, 64K, 1M",
     )
     add_date_arguments(group)
+
+
+def add_host_argument(parser: Arguments) -> None:
+    parser.add_argument(
+        "--host",
+        action="append",
+        type=argument(_host),
+        metavar="HOST",
+        help="host of the target URI, in any spelling; example.org also means its subdomains",
+    )
+
+
+def _host(text: str) -> str:
+    from seekwarc.format.uri import checked_host
+
+    return checked_host(text)
 
 
 def add_list_arguments(parser: argparse.ArgumentParser) -> None:

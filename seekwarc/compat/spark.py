@@ -47,7 +47,8 @@ class WarcDataSource(spark.DataSource):
       text;
     - targetBytes: stored bytes of a partition, about (256 MiB);
     - maxPayload, decoded, main, onError: see `seekwarc.batches`;
-    - type, status, mime, uri, minSize: see `seekwarc.Conditions`; several values are separated by commas;
+    - type, status, mime, uri, host, minSize: see `seekwarc.Conditions`; several values are separated by
+      commas;
     - since, until: the earliest and the latest WARC-Date, such as 2026-11-17T06:00:00Z, or 2026-11, which
       includes all of that month.
 
@@ -106,6 +107,7 @@ OPTIONS: Final[dict[str, tuple[str, Callable[[str], Any]]]] = {
     "status": ("status", _several),
     "mime": ("mime", _several),
     "uri": ("uri", _several),
+    "host": ("host", _several),
     "minsize": ("min_size", parse_size),
     "since": ("since", partial(date_bound, last=False)),
     "until": ("until", partial(date_bound, last=True)),

@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 from seekwarc.cdx.index import Index
 from seekwarc.errors import FormatError, SourceError
 from seekwarc.format.cdxj import CdxjLine
-from seekwarc.format.uri import as_utf8, host_of, normalized
+from seekwarc.format.uri import as_utf8, checked_host, has_host, normalized
 from seekwarc.format.values import without_brackets
 from seekwarc.read.record import Record
 from seekwarc.read.selection import Conditions, Selection
@@ -40,7 +40,7 @@ class ChoiceConditions(Conditions, total=False):
     uris: ListTarget | None
     """Target URIs, each in any spelling."""
     hosts: ListTarget | None
-    """Hosts of target URIs; "example.org" also means its subdomains."""
+    """Hosts of target URIs, each as `host` takes them."""
     ids: ListTarget | None
     """Record IDs, with or without angle brackets."""
     cdxj: str | os.PathLike[str] | None
@@ -124,20 +124,11 @@ def _has_uri(uris: frozenset[bytes], record: Record) -> bool:
 
 
 def _by_host(target: ListTarget) -> Callable[[Record], bool]:
-    hosts = set()
-    for entry in _entries(target):
-        host = host_of(entry if "://" in entry else f"http://{entry.removeprefix('*.')}")
-        if not host:
-            raise ValueError(f"{entry!r} is not a host such as example.org")
-        hosts.add(host)
-    return partial(_has_host, hosts)
+    return partial(_has_host, frozenset(map(checked_host, _entries(target))))
 
 
-def _has_host(hosts: set[str], record: Record) -> bool:
-    host = host_of(record.target_uri or "")
-    while host not in hosts and "." in host:
-        host = host.partition(".")[2]
-    return host in hosts
+def _has_host(hosts: frozenset[str], record: Record) -> bool:
+    return has_host(record.target_uri, hosts)
 
 
 def _by_id(target: ListTarget) -> Callable[[Record], bool]:

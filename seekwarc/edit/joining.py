@@ -27,7 +27,7 @@ from seekwarc.collection.record_index import MemoryIndex
 from seekwarc.edit.listing import listed
 from seekwarc.errors import FormatError
 from seekwarc.format.surt import surt
-from seekwarc.format.uri import StoredUri, as_utf8, normalized
+from seekwarc.format.uri import StoredUri, as_utf8, has_host, normalized
 from seekwarc.format.words import counted
 from seekwarc.jobs.passing import OnError, readable
 from seekwarc.jobs.progress import Progress, no_progress
@@ -35,6 +35,7 @@ from seekwarc.read.extent import MAX_DECODED
 from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.read.reader import Reader, WholeReader
 from seekwarc.read.record import Record
+from seekwarc.read.selection import Selection
 from seekwarc.storage.expand import expand
 from seekwarc.storage.streams import ReadableStream
 from seekwarc.write.block_reader import SizedStream
@@ -121,6 +122,7 @@ def join(
     on_error: OnError = "raise",
     on_progress: Progress = no_progress,
     on_stream: OnStream = lambda stream, _: stream,
+    host: str | Iterable[str] | None = None,
     **options: Unpack[FrameOptions],
 ) -> Joining:
     """Write resources that were captured in parts (206 Partial Content) as one record each.
@@ -146,6 +148,7 @@ def join(
             leave it out.
         on_progress: Wraps each source that is scanned, to report progress.
         on_stream: Wraps each payload that is written, of the size that is given, to report progress.
+        host: Hosts of the resources to join; see `Conditions`.
         **options: How records are compressed; see `Writer`.
 
     Raises:
@@ -162,6 +165,7 @@ def join(
         for name in names:
             refuse_same_file(os.fspath(name), target)
     asked = {normalized(uri): uri for uri in uris} if uris is not None else None
+    hosts = Selection.of(host=host).hosts
     options_of_reading = ReadOptions.of(**limits or {})
     if on_error != "raise":
         names = [name for name, _ in readable(names, partial(_examined, options_of_reading), on_error)]
@@ -169,7 +173,11 @@ def join(
     index = MemoryIndex()
     with WholeCollection(names, index=index, **options_of_reading) as crawl:
         found = _scanned(names, index, processes, on_progress, options_of_reading)
-        wanted = [uri for uri in found if asked is None or normalized(uri) in asked]
+        wanted = [
+            uri
+            for uri in found
+            if (asked is None or normalized(uri) in asked) and (not hosts or has_host(uri, hosts))
+        ]
         done.not_found = _not_found(asked, found) if asked is not None else []
         groups = (
             (uri, group)

@@ -6,11 +6,23 @@ Source: RFC 3986, sections 2.1 and 6.2 and appendix B; RFC 3490, section 4.
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from functools import lru_cache
 from typing import Any, AnyStr, Final, Self
 from urllib.parse import quote, unquote
 
-__all__ = ["MAX_HOST", "StoredUri", "as_stored", "as_utf8", "host_of", "idna", "normalized", "split_uri"]
+__all__ = [
+    "MAX_HOST",
+    "StoredUri",
+    "as_stored",
+    "as_utf8",
+    "checked_host",
+    "has_host",
+    "host_of",
+    "idna",
+    "normalized",
+    "split_uri",
+]
 
 MAX_KNOWN: Final = 4096
 """Hosts that are remembered, since the same one comes again and again."""
@@ -89,6 +101,25 @@ def _host(authority: str) -> str:
 
 
 _known_host = lru_cache(MAX_KNOWN)(_host)
+
+
+def checked_host(text: str) -> str:
+    """Return the host that a user names, as `host_of` does; text that names no host is a ValueError.
+
+    It may be a whole URI, or have a port, which is not compared. "*.example.org" is "example.org".
+    """
+    host = host_of(text if "://" in text else f"http://{text.removeprefix('*.')}")
+    if not host:
+        raise ValueError(f"{text!r} is not a host such as example.org")
+    return host
+
+
+def has_host(uri: str | None, hosts: Container[str]) -> bool:
+    """Tell whether a URI's host is one of those that `checked_host` returned, or a subdomain of one."""
+    host = host_of(uri or "")
+    while host not in hosts and "." in host:
+        host = host.partition(".")[2]
+    return host in hosts
 
 
 def normalized(uri: str) -> bytes:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Final, TypeAlias
 
+from seekwarc.format.uri import checked_host
 from seekwarc.inside.words import is_ideographic, words_of
 
 __all__ = ["IN_TITLE", "MAX_QUERY", "MAX_WORDS", "OFTEN", "TextQuery", "Words"]
@@ -299,7 +300,7 @@ class _Parser:
         elif not re.fullmatch(r"(?:\*\.)?[^\s/:?#*]+", text):
             raise ValueError(f"site:{text} is not a host such as site:example.org")
         else:
-            self._sites.append(text.removeprefix("*."))
+            self._sites.append(checked_host(text))
 
     def _text(self, text: str, *, in_title: bool, is_phrase: bool) -> Words | None:
         words = words_of(text)

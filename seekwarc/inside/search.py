@@ -68,7 +68,8 @@ class Conditions:
     mimes: tuple[tuple[str, ...], ...] = ()
     """Patterns of media types, in lower case: one of each group must match."""
     hosts: tuple[tuple[str, ...], ...] = ()
-    """Hosts, each of which also means its subdomains: one of each group must match."""
+    """Hosts, as `checked_host` returns them, each of which also means its subdomains: one of each group must
+    match."""
     kinds: tuple[str, ...] = ()
     """Types of records; all if empty."""
 
@@ -331,7 +332,7 @@ def _which(conditions: Conditions) -> tuple[str, list[object]]:
         ranges = " OR ".join(["(key >= ? AND key < ?)"] * len(hosts))
         terms.append(f"capture.host IN (SELECT id FROM host WHERE {ranges})")
         for host in hosts:
-            key = host_key(host.lower())
+            key = host_key(host)
             # All keys that begin so are before the one that ends with the next character.
             values += [key, key[:-1] + chr(ord(key[-1]) + 1)]
     if conditions.kinds:

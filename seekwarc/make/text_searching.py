@@ -58,7 +58,7 @@ class SearchConditions(TypedDict, total=False):
     mime: str | Iterable[str] | None
     """Media types, such as "text/html" or "text/*"."""
     host: str | Iterable[str] | None
-    """Hosts; example.org also means its subdomains."""
+    """Hosts; see `seekwarc.Conditions`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,14 +303,12 @@ def _conditions(**given: Any) -> Conditions:  # noqa: ANN401 - SearchConditions,
     unknown = given.keys() - SearchConditions.__annotations__.keys()
     if unknown:
         raise TypeError(f"unknown condition: {', '.join(sorted(unknown))}")
-    hosts = given.pop("host", None)
     selection = Selection.of(**given)
-    names = tuple([hosts] if isinstance(hosts, str) else hosts or ())
     return Conditions(
         since=-(-selection.since // 10**6) if selection.since is not None else None,
         until=selection.until // 10**6 if selection.until is not None else None,
         mimes=(selection.mimes,) if selection.mimes else (),
-        hosts=(names,) if names else (),
+        hosts=(tuple(sorted(selection.hosts)),) if selection.hosts else (),
         kinds=tuple(sorted(selection.types)),
     )
 

@@ -279,7 +279,7 @@ class Reader(Closing):
         """Yield the records that match all conditions, in file order.
 
         Args:
-            **conditions: `type`, `status`, `mime`, `uri`, `min_size`, `since` and `until`: see `Conditions`.
+            **conditions: `type`, `status`, `mime`, `uri`, `host`, `min_size`, `since`, `until`: `Conditions`.
 
         Raises:
             TypeError: A condition has a wrong type.

@@ -1,4 +1,4 @@
-"""Which records are wanted: by type, HTTP status, media type, target URI, size and date."""
+"""Which records are wanted: by type, HTTP status, media type, target URI, host, size and date."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from seekwarc.format.conditions import (
     matches_pattern,
     size_argument,
 )
-from seekwarc.format.uri import as_utf8, normalized
+from seekwarc.format.uri import as_utf8, checked_host, has_host, normalized
 from seekwarc.options import shown
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Conditions(TypedDict, total=False):
 
     A record must satisfy every condition given. Where several values are given for a condition, one of them
     must match; None means no condition. Conditions on the header are checked first: the block of a record of
-    another type, URI, size or date is not read.
+    another type, URI, host, size or date is not read.
 
     Example:
         >>> wanted: seekwarc.Conditions = {"type": ["response", "revisit"], "uri": "*://example.org/*"}
@@ -57,6 +57,9 @@ class Conditions(TypedDict, total=False):
     until: datetime | str | None
     """Latest WARC-Date; the text "2026-11" includes all of that month. Dates are compared to the microsecond;
     a WARC-Date that names only a day counts as the beginning of that day."""
+    host: str | Iterable[str] | None
+    """Host of the target URI in any spelling (case, IDNA, trailing dot), with any port; "example.org" means
+    its subdomains, too. A record without a target URI does not match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,8 @@ class Selection:
     """Latest WARC-Date."""
     same_uris: frozenset[bytes] = frozenset()
     """Target URIs without `*`, as `normalized` returns them."""
+    hosts: frozenset[str] = frozenset()
+    """Hosts of target URIs, as `checked_host` returns them."""
 
     @classmethod
     def of(
@@ -96,6 +101,7 @@ class Selection:
         min_size: int | str = 0,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
+        host: str | Iterable[str] | None = None,
     ) -> Self:
         """Make a selection of `Conditions`; a wrong one is a TypeError or ValueError, a misspelt type too."""
         uris = [_text("uri", it) for it in _alternatives(uri)]
@@ -108,6 +114,7 @@ class Selection:
             _microseconds("since", since),
             _microseconds("until", until),
             frozenset(normalized(it) for it in uris if "*" not in it),
+            frozenset(checked_host(_text("host", it)) for it in _alternatives(host)),
         )
 
     @classmethod
@@ -123,7 +130,7 @@ class Selection:
 
     @property
     def _has_uris(self) -> bool:
-        return bool(self.uris or self.same_uris)
+        return bool(self.uris or self.same_uris or self.hosts)
 
     @property
     def _has_dates(self) -> bool:
@@ -144,6 +151,10 @@ class Selection:
         return not self.mimes or _any_matches(self.mimes, http_media_type(record))
 
     def _has_uri(self, uri: str | None) -> bool:
+        if self.hosts and not has_host(uri, self.hosts):
+            return False
+        if not (self.uris or self.same_uris):
+            return True
         if uri is not None and self.same_uris and normalized(uri) in self.same_uris:
             return True
         return _any_matches(self.uris, uri)

@@ -72,8 +72,8 @@ def batches(
             Without that column, a `FormatWarning` counts such rows at the end.
         batch_rows: Rows of a batch at most.
         batch_bytes: Bytes of a batch, about: it is complete with the row that reaches them. 1 GiB at most.
-        **options: Which records are wanted: `type`, `status`, `mime`, `uri`, `min_size`, `since` and `until`,
-            see `Conditions`. And options of `seekwarc.open`.
+        **options: Which records are wanted: `type`, `status`, `mime`, `uri`, `min_size`, `since`, `until` and
+            `host`, see `Conditions`. And options of `seekwarc.open`.
 
     Raises:
         FileNotFoundError: A file is not there, or nothing matches a pattern.

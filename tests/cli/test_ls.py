@@ -167,7 +167,9 @@ def test_large_records_are_not_decompressed(monkeypatch, capsys, tmp_path) -> No
         out.write("resource", block=b"behind", target_uri="http://example.org/behind")
     opened = []
     monkeypatch.setattr(ls, "open_archive", lambda name: opened.append(seekwarc.open(name)) or opened[0])
-    wanted = dict.fromkeys(("type", "status", "mime", "uri", "since", "until", "sidecar")) | {"min_size": 0}
+    wanted = dict.fromkeys(("type", "status", "mime", "uri", "host", "since", "until", "sidecar")) | {
+        "min_size": 0
+    }
     ls.run(argparse.Namespace(files=[str(tmp_path / "large.warc.zst")], json=False, sort=None, **wanted))
     assert capsys.readouterr().out.count("\n") == 4
     assert opened[0].stats.bytes_decoded < 100_000

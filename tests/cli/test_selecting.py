@@ -19,8 +19,13 @@ def parsed(*words: str) -> Selection:
 
 def test_each_option_may_be_given_several_times() -> None:
     words = "--type response --type revisit --status 200 --status 3xx --mime image/* --uri a --uri b*"
-    assert parsed(*words.split(), "--min-size", "1K") == Selection.of(
-        type=["response", "revisit"], status=[200, "3xx"], mime="image/*", uri=["a", "b*"], min_size=1024
+    assert parsed(*words.split(), "--min-size", "1K", "--host", "c.org", "--host", "d.org") == Selection.of(
+        type=["response", "revisit"],
+        status=[200, "3xx"],
+        mime="image/*",
+        uri=["a", "b*"],
+        min_size=1024,
+        host=["c.org", "d.org"],
     )
 
 

@@ -42,6 +42,7 @@ def uris_in(path: Path) -> list[tuple[str | None, str | None]]:
         ({"hosts": ["example.org"], "invert": True, "type": "response"}, [3]),
         ({"not_hosts": ["www.example.org", "other.net"], "status": "2xx"}, [0, 2]),
         ({"uri": "https:*"}, [2]),
+        ({"host": "example.org", "status": 201}, [1]),
         ({"status": 201}, [1]),
         ({"until": "2026-01", "type": "response"}, [0, 1, 2, 3]),
     ],
