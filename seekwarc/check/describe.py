@@ -256,7 +256,7 @@ def payload_format(record: Record) -> str | None:
     try:
         return describe_blosc2(payload.pread(0, FRAME_HEAD_SIZE), size)
     except SeekWarcError:
-        # Damage is reported when the payload is read.
+        # Damage is for a reader of the payload to meet.
         return None
 
 

@@ -38,7 +38,7 @@ __all__ = ["Found", "add_payload_arguments", "found_record"]
 
 PIPE: Final = "a pipe cannot be searched for other records: store it in a file"
 JOINED: Final = (
-    "the payload of the whole resource, assembled from the parts in the files (206 Partial Content)"
+    "the payload of the whole resource, joined of the parts that the files have (206 Partial Content)"
 )
 
 

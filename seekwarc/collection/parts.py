@@ -177,7 +177,7 @@ class JoinedParts(Record):
 
 
 class _PayloadBody(RecordBody):
-    """The payload of a part as a body, without its chunked coding."""
+    """The payload of a part as a body, which chunks are no longer in."""
 
     __slots__ = ("_payload",)
     table_status = TableStatus.SEGMENTS

@@ -4,7 +4,7 @@ All records are listed in a table on disk, by what their headers state. Of those
 each is compared byte by byte with the oldest ones, and becomes a revisit of the first that is equal. This
 makes no chains: if that one were equal to an older one, the record would be equal to that, too.
 
-These are left alone, since a revisit of them could not be resolved, or could not be undone:
+These stay, since a revisit of them, or they as revisits, could not be resolved, or not be undone:
 
 - records that are truncated, segmented, share a gzip member, or lack an ID, a URI or a date;
 - records whose ID another record has, too, and those whose digests are wrong;

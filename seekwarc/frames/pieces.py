@@ -41,7 +41,7 @@ __all__ = [
 
 Compression = Literal["zst", "gz", "none"]
 FrameObserver = Callable[[int, int, FrameHeader | None], object]
-"""Called with the offset, the magic number and, for Zstandard, the header of each frame, before decoding."""
+"""Is told offset, magic number and, of a Zstandard frame, header of each frame, before it is decoded."""
 
 WHOLE_FRAME: Final = 1 << 20
 """Frames of at most this size, stored and decoded, are decoded in one call."""

@@ -66,7 +66,7 @@ def writing(target: IO[bytes], kind: FilmKind) -> Iterator[OutputContainer]:
             yield out
             out.close()
         except BaseException:
-            # A trailer would not make a valid film of an unfinished file.
+            # What it would write at its end makes no film of what is there.
             target.close()
             raise
 
@@ -173,7 +173,7 @@ class _DecodingTimes:
         if packet.dts is None:
             self._held.append(packet)
             if len(self._held) > MAX_HELD_PACKETS:
-                raise LimitError("its packets have no decoding times")
+                raise LimitError("says of no packet when it is decoded")
             return []
         return [*self._dated(packet.dts), packet] if self._held else [packet]
 

@@ -116,7 +116,7 @@ class Joined:
         self._wait(MAX_WAITING)
 
     def _wait(self, most: int) -> None:
-        # Report errors early.
+        # What is wrong should be known soon.
         while self._waiting and (self._waiting[0][0].done() or len(self._waiting) > most):
             self._waiting[0][0].result()
             self._waiting.popleft()

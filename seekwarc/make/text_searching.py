@@ -288,7 +288,7 @@ class SearchIndex(Closing):
             if not self._remote:
                 raise SourceError("is read only if that is allowed (`--remote`)", source=path)
         elif not os.path.isfile(path.partition(SEPARATOR)[0]):
-            raise SourceError("no longer exists", source=path)
+            raise SourceError("is not there any more", source=path)
         reader = WholeReader(path)
         self._opened.append(reader)
         return self._readers.put(path, reader)
@@ -302,7 +302,7 @@ class _Text(NamedTuple):
 def _conditions(**given: Any) -> Conditions:  # noqa: ANN401 - SearchConditions, checked here
     unknown = given.keys() - SearchConditions.__annotations__.keys()
     if unknown:
-        raise TypeError(f"unknown condition: {', '.join(sorted(unknown))}")
+        raise TypeError(f"there is no condition {', '.join(sorted(unknown))}")
     selection = Selection.of(**given)
     return Conditions(
         since=-(-selection.since // 10**6) if selection.since is not None else None,

@@ -292,7 +292,7 @@ class _Api:
         name = request.path_params["view"]
         view = self._views.get(name)
         if view is None:
-            raise NotFoundError(f"no view is named {name[:60]!r}; it may have expired")
+            raise NotFoundError(f"no view is named {name[:60]!r}, or it was forgotten since")
         return {
             "requests": view.requests,
             "bytes_asked": view.bytes_asked,
