@@ -70,7 +70,7 @@ class Options:
     def __init__(self, **given: Any) -> None:  # noqa: ANN401
         for name in given:
             if name not in self.known:
-                raise TypeError(f"there is no option {name}; there are {', '.join(self.known)}")
+                raise TypeError(f"unknown option: {name}; there are {', '.join(self.known)}")
         vars(self).update(given)
         self.check()
 

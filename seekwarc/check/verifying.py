@@ -67,11 +67,11 @@ DEVIATIONS: Final = {
     "first-frame": CONVERT,
     "dictionary-place": "files with dictionaries cannot be joined with `cat`: use `seekwarc concat`",
     "table-other": "readers pass over it, if it was not a seek table before it was damaged",
-    "table-end": "generic seekable readers misread the file; `seekwarc concat FILE -o NEW` mends that, or "
+    "table-end": "generic seekable readers misread the file; `seekwarc concat FILE -o NEW` repairs that, or "
     "`seekwarc convert` if each record has a table",
     "shared": CONVERT,
-    "trailer": "readers cope with it; only writing the record again mends it",
-    "header": "readers cope with it; only the program that made the record can mend it",
+    "trailer": "readers cope with it; only writing the record again repairs it",
+    "header": "readers cope with it; only the program that made the record can repair it",
     "digest-transferred": "nothing is lost: some programs digest the body as it was transferred",
     "digest-unknown": "the digest was not checked",
 }

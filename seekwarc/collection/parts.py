@@ -165,7 +165,7 @@ class JoinedParts(Record):
 
 
 class _PayloadBody(RecordBody):
-    """The payload of a part as a body, which chunks are no longer in."""
+    """The payload of a part as a body, with chunked coding removed."""
 
     __slots__ = ("_payload",)
     table_status = TableStatus.SEGMENTS

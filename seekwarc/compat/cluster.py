@@ -164,7 +164,7 @@ class _Run:
                 text = f"{job.source}: the connection to the scheduler {address} was lost"
                 return Outcome(job, Status.FAILED, failure=Failure(DIED, text))
             raise SeekWarcError(
-                f"a worker cannot do the work ({type(error).__name__}: {error}); install seekwarc "
+                f"a worker failed ({type(error).__name__}: {error}); install seekwarc "
                 f"{__version__} on every worker",
                 source=address,
             ) from error

@@ -3,7 +3,7 @@
 Goal: a choice of records among many millions, and with each all that it needs to be understood. IDs and dates
 are hashes of 64 bits, so a record takes about 70 bytes. The chance that two of ten million are equal by
 accident is one in 400,000, and then a record is kept that need not be. The hashes have a key, so that no file
-can hold records whose hashes are equal by intention, and that several processes can share.
+can hold records with deliberately colliding hashes, and that several processes can share.
 
 Plan: one pass notes all records. What belongs to a kept record is then found by passes over the numbers,
 until one changes nothing: usually the second or third.

@@ -62,7 +62,7 @@ def chosen_lines(
         FormatError: A line is malformed, or names no file and offset.
     """
     if choice.selection.min_size or choice.has_ids:
-        raise ValueError(f"{name}: an index tells neither sizes nor record IDs; give the files themselves")
+        raise ValueError(f"{name}: an index has neither sizes nor record IDs; give the files themselves")
     files: dict[str, IndexedFile] = {}
     found, has_revisits = ChosenLines([]), False
     alike: dict[tuple[str, bytes], list[Entry]] = {}

@@ -275,7 +275,7 @@ def _settle_revisits(
             name = parts[removed.file_of(lost[0])].name
             raise ValueError(
                 f"{name}: the payload of the revisit at offset {removed.offsets[lost[0]]} is in a record "
-                f"that would be removed ({len(lost)} in all); --with-revisits removes such revisits, too"
+                f"that would be removed ({len(lost)} in all); --with-revisits also removes such revisits"
                 + (" (their originals cannot be verified)" if promote else ", --promote keeps the payloads")
             )
         for number in lost:

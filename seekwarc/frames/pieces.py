@@ -41,7 +41,7 @@ __all__ = [
 
 Compression = Literal["zst", "gz", "none"]
 FrameObserver = Callable[[int, int, FrameHeader | None], object]
-"""Is told offset, magic number and, of a Zstandard frame, header of each frame, before it is decoded."""
+"""Called before each frame is decoded, with its offset, magic number and, for Zstandard, its header."""
 
 WHOLE_FRAME: Final = 1 << 20
 """Frames of at most this size, stored and decoded, are decoded in one call."""

@@ -66,7 +66,7 @@ def writing(target: IO[bytes], kind: FilmKind) -> Iterator[OutputContainer]:
             yield out
             out.close()
         except BaseException:
-            # What it would write at its end makes no film of what is there.
+            # A trailer would not make a valid film of an unfinished file.
             target.close()
             raise
 
@@ -173,7 +173,7 @@ class _DecodingTimes:
         if packet.dts is None:
             self._held.append(packet)
             if len(self._held) > MAX_HELD_PACKETS:
-                raise LimitError("says of no packet when it is decoded")
+                raise LimitError("its packets have no decoding times")
             return []
         return [*self._dated(packet.dts), packet] if self._held else [packet]
 

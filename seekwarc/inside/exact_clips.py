@@ -228,7 +228,7 @@ class _Sound(_Part):
             self._graph = self._graph or self._trimming(frame)
             frame.pts = round((time - self._start) * frame.sample_rate)
             frame.time_base = Fraction(1, frame.sample_rate)
-            with reported(None, "sound changes its form, so it cannot be cut exactly"):
+            with reported(None, "the audio format changes midway, so it cannot be cut exactly"):
                 self._graph.push(frame)
             self._pull()
 

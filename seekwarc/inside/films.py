@@ -247,7 +247,7 @@ class Film(Closing):
         self, begin: Fraction, streams: Sequence[Timed], until: Fraction | None
     ) -> Iterator[Packet[Any]]:
         reference = streams[0]
-        with reported(self.file, f"has an index that does not lead to {time_text(begin)}"):
+        with reported(self.file, f"its index has no entry for {time_text(begin)}"):
             self.container.seek(self.ticks(reference, begin), stream=reference)
         self.file.forget()
         if until is not None:

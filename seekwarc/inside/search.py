@@ -275,7 +275,7 @@ class SearchFile(Closing):
         ours = {statement.split()[3 if "VIRTUAL" in statement else 2] for statement in SCHEMA}
         if not made >= set(SCHEMA) or names != ours | SHADOWS or len(made) != len(names):
             raise FormatError(
-                "the search index is damaged: its tables are not those of one", source=self.name
+                "not a seekwarc search index, or a damaged one: unexpected tables", source=self.name
             )
 
     def _is_late(self) -> bool:

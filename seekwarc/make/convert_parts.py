@@ -116,7 +116,7 @@ class Joined:
         self._wait(MAX_WAITING)
 
     def _wait(self, most: int) -> None:
-        # What is wrong should be known soon.
+        # Report errors early.
         while self._waiting and (self._waiting[0][0].done() or len(self._waiting) > most):
             self._waiting[0][0].result()
             self._waiting.popleft()

@@ -154,7 +154,7 @@ class Lines:
         if is_shared(record) or not record.length:
             raise FormatError(
                 "this record shares its frame or gzip member with others, so it gets no line; "
-                "`seekwarc convert` mends that"
+                "`seekwarc convert` repairs that"
             )
         stated = record.header.get("WARC-Date")
         timestamp = _timestamp(stated or "")

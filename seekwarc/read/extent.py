@@ -160,7 +160,7 @@ class Extent:
 
     @property
     def holes(self) -> tuple[tuple[int, int], ...]:
-        """Ranges [start, stop) that no record has, in order: of a payload that is joined of its parts.
+        """Ranges [start, stop) that no record has, in order: of a payload that is assembled from its parts.
 
         A read that touches one raises `HoleError`. Empty for all other payloads.
         """

@@ -63,7 +63,7 @@ NEARBY_BEFORE: Final = 64 << 10
 """How far back from the end of a block that is not compressed it is looked for."""
 SHARED: Final = (
     "several records share one frame or gzip member, or do not begin their own; they can be read in order, "
-    "but their offsets lead to the first one only. `seekwarc convert` mends that"
+    "but their offsets lead to the first one only. `seekwarc convert` repairs that"
 )
 LEAD: Final = (
     "blanks, line breaks or a byte order mark come before this record; `seekwarc recover` leaves them out"

@@ -158,7 +158,7 @@ class StreamedRecords:
         self._has_lead = _has_lead(blank)
         # To all but strict readers a few line breaks are not worth a word.
         if blank and self._file.strict:
-            problem = f"{blank[:16]!r} stands before the first record"
+            problem = f"{blank[:16]!r} precedes the first record"
             raise FormatError(problem, source=self._file.name, offset=self.next_offset)
 
     def _is_shared(self, mark: Mark) -> bool:

@@ -51,7 +51,7 @@ WALK_READ: Final = 4 << 10
 ENTRY_SIZES: Final = (12, 8)
 SIZE_BYTES: Final = 4
 """Bytes of ISIZE, the last ones of a gzip member (RFC 1952, section 2.3.1)."""
-NO_GZIP: Final = "only an index tells where records begin in a .warc.gz: make one with `seekwarc index`"
+NO_GZIP: Final = "only an index says where records begin in a .warc.gz: make one with `seekwarc index`"
 NO_TABLE: Final = "no table lists all of the file: make one with `seekwarc concat`, or pass an index of it"
 
 NextStart = Callable[[int], int | None]

@@ -280,7 +280,7 @@ def _range_of(row: Wanted) -> _Range:
     if values and isinstance(values[0], os.PathLike):
         values[0] = os.fspath(values[0])
     if not values or not isinstance(values[0], str):
-        raise RangeError(f"this row names no file, offset, length, start and stop: {str(row)[:200]}")
+        raise RangeError(f"expected a row of file, offset, length, start, stop: {str(row)[:200]}")
     offset, length, start, stop = (None if it is None else _whole_number(it, row) for it in values[1:])
     start = start or 0
     if offset is None or length == 0 or (stop is not None and stop < start):

@@ -110,7 +110,7 @@ def splits(
 def _address(name: object) -> str:
     """Return the URL, or the path as it is found from any folder."""
     if not isinstance(name, str):
-        raise TypeError(f"a split is made of a file that is named by text, not of {type(name).__name__}")
+        raise TypeError(f"a split needs a path or URL as a string, not {type(name).__name__}")
     return name if "://" in name else os.path.abspath(name)
 
 

@@ -39,7 +39,7 @@ its cache, abandoned answers then hold all its connections, and seeking stalls. 
 is prefetched, as in all sequential reads."""
 MAX_GUESSED: Final = 256
 """Bytes that tell whether a body without a media type is HTML."""
-# Not "nosniff", unless the archive has it: many a script was sent as text, and ran.
+# No "nosniff" unless the archive has it: many scripts were served as text/plain and still ran.
 FIELDS: Final = (
     ("content-security-policy", RAW_POLICY),
     ("cross-origin-resource-policy", "same-origin"),

@@ -170,7 +170,7 @@ class Recorder:
         if not self._warned and written.type in ("response", "resource") and self._dedup.find(digest):
             self._warned = True
             warnings.warn(
-                f"{written.filename}: write_raw copies records as they are: {written.target_uri} was "
+                f"{written.filename}: write_raw copies records unchanged: {written.target_uri} was "
                 "archived before, and did not become a revisit",
                 stacklevel=4,
             )

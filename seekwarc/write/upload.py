@@ -74,4 +74,4 @@ class UploadOutput(Output):
     @override
     def leave(self) -> str:
         self.abort()
-        return "its upload was aborted, and there is no object"
+        return "its upload was aborted; no object was made"

@@ -227,7 +227,7 @@ CALLS: list[tuple[Callable[[Crawl], object], type[Exception], str]] = [
     (
         lambda it: seekwarc.batches(it.path, columns=["urI"]),
         ValueError,
-        "there is no column 'urI'; the columns are",
+        "unknown column: 'urI'; the columns are",
     ),
     (
         lambda it: seekwarc.batches(it.path, columns="uri"),
