@@ -240,7 +240,7 @@ def pieces_of(
                 count = others = 0
                 if pieces and warcinfo is not None and not is_warcinfo:
                     current.add(warcinfo, again=True)
-            # What was read to keep it cannot be read again.
+            # A record that was read to keep it cannot be read again.
             current.add(warcinfo if is_warcinfo and isinstance(warcinfo, LooseRecord) else record)
             last = record.header
             count += 1
