@@ -1,6 +1,6 @@
 """Searching the texts of archives: the pages that an index knows, and what their records say of them.
 
-An index has no text, so a snippet is made of the record, which is read again. So it is decided, too, whether
+An index has no text, so a snippet is made of the record, which is read again. This also decides whether
 a page has the words of a phrase in their order: the best pages are read until enough are found.
 """
 
