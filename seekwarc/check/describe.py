@@ -182,7 +182,7 @@ def info(
 
     Args:
         target: The file; see `Reader`.
-        by: Count by type, HTTP status ("status"), media type ("mime"), host or month, too, and what revisits
+        by: Count by type, HTTP status ("status"), media type ("mime"), host or month, and what revisits
             save.
         largest: Number of the largest records that are listed.
         limits: Limits of reading; see `Reader`.
