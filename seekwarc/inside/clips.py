@@ -1,6 +1,6 @@
 """A part of a film as a film of its own: its packets copied, from the keyframe before it on.
 
-Packets are copied as they are; only their times change, so that the clip begins at 0. Pictures that are
+Packets are copied unchanged but for their times, so that the clip begins at 0. Pictures that are
 decoded before they are shown belong to the clip if they are decoded before its end.
 """
 

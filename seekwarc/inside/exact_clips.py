@@ -209,7 +209,7 @@ class _Sound(_Part):
         rate = context.sample_rate if is_usual or self.codec.startswith(("flac", "pcm_")) else OPUS_RATE
         self._stream = self._out.add_stream(self.codec, rate=rate)
         if self.codec == "flac":
-            # 16 or 24 bits, as they are; floating-point samples get 16.
+            # 16 or 24 bits are kept; floating-point samples get 16.
             self._stream.codec_context.format = "s32" if context.format.name.startswith("s32") else "s16"
         if context.channels == 1:
             self._stream.codec_context.layout = "mono"

@@ -202,7 +202,7 @@ class SearchFile(Closing):
         return " UNION ALL ".join(parts), values
 
     def page(self, number: int) -> tuple[int, str | None]:
-        """Return what tells the text of a page from others (see `text_key`), and its title."""
+        """Return what distinguishes the text of a page (see `text_key`), and its title."""
         rows = self._rows("SELECT hash, title FROM page WHERE id = ?", number)
         key, title = rows[0] if rows else (0, None)
         return self._number(key), title if isinstance(title, str) else None
