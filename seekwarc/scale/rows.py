@@ -125,7 +125,7 @@ def size_of(record: Record) -> int:
     """Return the bytes of a record's payload, for which a body in chunked transfer coding has to be read."""
     payload = record.payload
     if payload.known_size is None and record.body.file.source.policy.max_prefetch:
-        # What is read in order is prefetched. Counted alone, the chunks of each frame would take a request.
+        # Reads in order are prefetched. Counted alone, the chunks of each frame would take a request.
         with payload.open() as file:
             while file.read(STEP):
                 pass
@@ -154,7 +154,7 @@ class Rows:
 
     def of(self, part: Split) -> Iterator[Row]:
         """Yield a row for each record of a part that is wanted, and for what cannot be read."""
-        # What was found to be wrong since the last record.
+        # Problems found since the last record.
         damage: list[SeekWarcError] = []
         on_error: Literal["raise"] | Callable[[FormatError], object] = damage.append
         if self.on_error == "raise":
