@@ -234,7 +234,7 @@ class WholeBody(RecordBody):
         return ReadPlan(((self.offset, self._end),), self._size, self._frames_decoded, is_verified=True)
 
     def _content(self) -> bytes | memoryview:
-        # What an iteration has just decoded is not in the cache, which would cost a lock for each record.
+        # Content that an iteration has just decoded is not in the cache, which would cost a lock per record.
         key, content = self.file.frames.cache.latest
         return content if key == (self.offset, self._end, self._size) else self._decode()
 

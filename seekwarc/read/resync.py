@@ -3,7 +3,7 @@
 A Content-Length is believed as long as the line breaks and the next record, or the end of the file, follow
 the block that it measures. If they do not, the next record is searched for nearby: first within the block,
 which is then too long, and then after it. warcio and FastWARC read many of these files; reading the rest of
-the file is worth more than insisting. What is found is in `Record.problem`.
+the file is worth more than insisting. Findings are in `Record.problem`.
 
 If a Content-Length reaches beyond the end of the file, `later` decides whether the file is cut off.
 

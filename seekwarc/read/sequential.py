@@ -162,7 +162,7 @@ class StreamedRecords:
             raise FormatError(problem, source=self._file.name, offset=self.next_offset)
 
     def _is_shared(self, mark: Mark) -> bool:
-        """Return whether the frame of the next record has bytes of the record before, too."""
+        """Return whether the frame of the next record also has bytes of the record before."""
         return bool(mark.skip) and mark.position - mark.skip < self._block_end
 
     def _check_small_frame(self, record: Record) -> None:
@@ -234,7 +234,7 @@ class StreamedRecords:
                     end, empty_frames = (mark.offset, ()) if mark is not None else stream.passed
         except FormatError:
             if not stream.frame_is_open:
-                # What follows is damaged; this record is not.
+                # The next record is damaged; this one is not.
                 record.note_length(max(stream.frame_end - record.offset, 0))
             raise
         check_trailer(file, record.offset, self.trailer)
@@ -250,7 +250,7 @@ class StreamedRecords:
         else:
             end = end_of_empty_frames(end, empty_frames, record.offset)
             if mark is not None:
-                end = min(end, mark.offset)  # What was looked at may be in later frames.
+                end = min(end, mark.offset)  # Bytes already examined may be in later frames.
         record.note_length(end - record.offset)
         cast("StreamBody", record.body).end_at(end)
 
