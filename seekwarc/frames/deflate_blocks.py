@@ -151,7 +151,7 @@ def _starts(data: bytes, end: int, window: bytes) -> set[int]:
         except (zlib.error, IndexError):
             continue
         start = 8 * (end - 1) + bit
-        # What is between the header of a stored block and the next byte is not looked at.
+        # The bits between the header of a stored block and the next byte are ignored.
         found[is_last, -_after_header(start) if kind == STORED else start] = start
     return {*found.values()}
 

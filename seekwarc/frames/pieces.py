@@ -104,7 +104,7 @@ def pieces_from(
 ) -> Generator[Piece | EmptyFrame, None, None]:
     """Yield the content from `offset` to the end of the file. Close it, for it may have threads.
 
-    `observe` is told of each frame before its content comes. With `strict` the last block of a frame whose
+    `observe` is called for each frame before its content. With `strict` the last block of a frame whose
     checksum is cut off is left out. More `threads` than one inflate small gzip members ahead.
     """
     if compression == "gz":
