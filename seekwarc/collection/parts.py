@@ -324,7 +324,7 @@ def _opened(entry: Entry, index: RecordIndex, open_entry: Open) -> list[Part]:
                 if record.payload.known_size != length:
                     return []
     except (FormatError, NotFoundError):
-        # What is damaged, or has its payload in another file, is a hole.
+        # A part that is damaged, or whose payload is in another file, is a hole.
         return []
     return parts
 
