@@ -48,7 +48,7 @@ NO_DATE: Final = datetime.fromtimestamp(0, UTC)
 """The date that obstore reports if a server sends no Last-Modified."""
 UNSATISFIABLE: Final = 416
 FINAL: Final = SourceChangedError, SourceNotFoundError
-"""Failures that another range would meet, too."""
+"""Failures that would also affect another range."""
 
 _Span = tuple[int, int] | dict[Literal["suffix"], int]
 """[start, stop), or a number of bytes at the end."""
