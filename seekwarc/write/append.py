@@ -2,7 +2,7 @@
 
 The guarantee: records that are in the file are never changed, and stay readable whatever interrupts the
 writing. It holds because bytes are only added after the last whole record, and because every state between is
-a valid file or one that `repair` mends:
+a valid file or one that `repair` makes valid:
 
 - The table of the whole file, at its end, stays where it is and becomes an ordinary skippable frame, which
   readers pass over; the file gets a new table when it is finished. To write that, the sizes and checksums of
