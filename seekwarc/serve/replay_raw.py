@@ -38,7 +38,7 @@ MAX_OPEN_RANGE: Final = 512 << 10
 its cache, abandoned answers then hold all its connections, and seeking stalls. What follows in a remote file
 is prefetched, as in all sequential reads."""
 MAX_GUESSED: Final = 256
-"""Bytes that tell whether a body without a media type is HTML."""
+"""Bytes that decide whether a body without a media type is HTML."""
 # No "nosniff" unless the archive has it: many scripts were served as text/plain and still ran.
 FIELDS: Final = (
     ("content-security-policy", RAW_POLICY),
