@@ -398,7 +398,7 @@ def can_be_full(revisit: Record) -> bool:
 
 
 def full(revisit: Record, original: Record) -> Change | str:
-    """Return the full record that a revisit stands for, or why it must stay."""
+    """Return the full record that a revisit represents, or why it must stay."""
     check = check_payload_digest(revisit, original, original.http, original.block)
     right = [DigestVerdict.VALID]
     if revisit.http is None or (_is_chunked(revisit) and _is_chunked(original)):
@@ -419,7 +419,7 @@ def repointed(record: Record, original: Original) -> Change:
 
 
 def _full(revisit: Record, original: Record) -> Change:
-    """Return the full record that a revisit stands for."""
+    """Return the full record that a revisit represents."""
     draft = HeaderDraft(revisit.header).without(*OF_REVISITS, *OF_BLOCKS)
     http, other = revisit.http, original.http
     if http is None:
