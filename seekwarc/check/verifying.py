@@ -291,7 +291,7 @@ class Verifier:
         self._found: SimpleQueue[Problem] = SimpleQueue()
         self._counting = threading.Lock()
         self.audit: FrameAudit | None = None
-        """What was last found of frames; None of files without."""
+        """The last finding about frames; None for files without frames."""
         self._frames: AuditedFrames | None = None
         """Frames of parts, for the tables after them."""
 
