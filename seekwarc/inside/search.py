@@ -3,7 +3,7 @@
 A phrase finds the pages that have all of its words, in any order: whether one matches, its text says
 (`TextQuery.matches`). The file was made as a whole and is never changed in place, so it is opened as
 immutable. One that someone else made may be hostile: its tables must be exactly those that are made here, a
-search ends when its time is up, and what comes of it is no more than numbers and texts.
+search ends when its time is up, and its results are only numbers and texts.
 """
 
 from __future__ import annotations
