@@ -4,7 +4,7 @@ Goal: a file of any size is planned with one read of its end, and a short one at
 
 Plan: the tables at the end of a .warc.zst list all frames. A record of several frames is followed by a table
 of its own, which is listed as an entry without content, and whose size shows how many frames it lists: those
-belong to one record. Every other frame with content is a record. What a crawled site sent is inside frames,
+belong to one record. Every other frame with content is a record. Content of a crawled site is inside frames,
 and cannot change this, however much it looks like records. At each place that is chosen, a record must begin
 that ends where a frame does, after a frame that is a record by itself or ends one. If that does not hold,
 as in some files of other tools, an index gives offsets. Otherwise, in a file that is near, frames are stepped

@@ -7,7 +7,7 @@ Plan: ranges are taken in groups. Those of a group are sorted by file and place,
 are stored near each other (`scale/ranges.py`), several files at a time, and put back in order. While one
 group is handed out, the next is read.
 
-Worst case: payloads much larger than their stored bytes, or that claim to be. What the groups hold in memory
+Worst case: payloads much larger than their stored bytes, or that claim to be. The memory of the groups
 is counted before it is read, by the bytes that are wanted, or by the length that the record states; a
 range that does not fit is read alone when its turn comes.
 """

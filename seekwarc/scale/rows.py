@@ -1,8 +1,8 @@
 """The rows of a file: what a table says of each record, and of what cannot be read.
 
-Plan: a record is described while iteration stands at it, for then its first frame is decoded; it becomes a
-row when the next record was found, for then its length is known, and whether it is damaged. Iteration tells
-what is wrong (`on_error` of the `Reader`): that is the error of the row if it lies within the record, and a
+Plan: a record is described while it is the current one, since its first frame is then decoded; it becomes a
+row when the next record was found, since its length, and whether it is damaged, are then known. Iteration
+says what is wrong (`on_error` of the `Reader`): that is the error of the row if it lies within the record, and a
 row of its own if it lies between two.
 
 A row keeps headers as their bytes, from which `columns.py` takes the columns of many rows at a time: a header
