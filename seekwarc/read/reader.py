@@ -43,7 +43,7 @@ _DIGITS: Final = r"[0-9]{1,18}"
 
 
 class Reader(Closing):
-    """An open WARC file: .warc.zst, .warc.gz or .warc, told apart by its content.
+    """An open WARC file: .warc.zst, .warc.gz or .warc, recognized by its content.
 
     Iterating yields every record in file order; each iteration starts again from the first. Records stay
     usable, in any order and from several threads, until the reader is closed.

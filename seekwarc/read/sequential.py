@@ -279,7 +279,7 @@ class StreamedRecords:
         head = self._head_within()
         if head is None or file.source.is_pipe:
             return False
-        # What will be read again. Where that is the rest of the file, in frames as small as can be, it costs
+        # Bytes to be read again. Where that is the rest of the file, in frames as small as can be, it costs
         # more than its bytes, and no sound writer does that often.
         reached = self._stream.position
         again = min(self._block_end, reached) - head.position
