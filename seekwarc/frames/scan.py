@@ -238,7 +238,7 @@ def frames_from(window: Window, offset: int) -> Iterator[Frame]:
 class ScannedRun:
     """Consecutive frames, and what they say of themselves.
 
-    Checksums are `UNSEEN` where a frame has none, or that was not looked at; `is_at_end` tells that nothing
+    Checksums are `UNSEEN` where a frame has none, or that was not looked at; `is_at_end` says that nothing
     follows in the file.
     """
 
