@@ -1,4 +1,4 @@
-"""`expand`: from a folder or a pattern to the files that it stands for.
+"""`expand`: from a folder or a pattern to the files that it means.
 
 Every function and command that takes several files takes both, and finds the same files.
 """
@@ -36,7 +36,7 @@ def expand(
     In a folder and its subfolders, WARC and ARC files are recognized by name: .warc, .warc.gz, .warc.zst,
     .arc, .arc.gz. Hidden files are skipped. In a pattern (`crawls/*.warc.zst`), `**` means folders at any
     depth; a file that has this very name is taken instead. In an object store, a URL that ends with a slash
-    is a folder. A WACZ that is named, or matches a pattern, stands for the WARC files in it:
+    is a folder. A WACZ that is named, or matches a pattern, means the WARC files in it:
     `crawl.wacz!/archive/data.warc.gz`. One in a folder is skipped: crawlers leave its WARC files beside it.
 
     A folder in a folder that cannot be listed is yielded itself, as a file that cannot be opened.

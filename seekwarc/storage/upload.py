@@ -7,7 +7,7 @@ Plan: `obstore.put` takes an iterator of parts and sends several at a time. If t
 cannot be sent, it aborts the upload, and the store drops the parts. It is called in a thread, whose iterator
 takes parts from the bytes that are waiting. Only these bytes are shared, under one lock: what the thread has
 not taken can still be cut off, and it takes nothing of a record that is not complete, unless that is large.
-An object of a single part is put in one request. What a store answers is not believed: the object is asked
+An object of a single part is put in one request. The store's answer is not believed: the object is asked
 for afterwards, and is made if it is there and has the size, and the ETag, that it should have. So it is if
 the answer was lost, after which a repeated request is answered by 404: it is then also made, unless it is the
 one that was there before.
