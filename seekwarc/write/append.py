@@ -142,7 +142,7 @@ def existing_file(
         only = first.offset == last.offset
     tables, anchor = _read_frames(found, os.fspath(path), end)
     ends_in_its_own = anchor is not None and anchor == last_offset and (anchor or bare)
-    # What was cut off may be the last record's table.
+    # The bytes cut off may be the last record's table.
     lacks_its_own = end is not None and bare and anchor is None and tables == count - 1 > 0
     if (ends_in_its_own and tables >= count) or lacks_its_own:
         found.tables = "every"
