@@ -180,7 +180,7 @@ class _Run:
         self._client.unsubscribe_topic(self._topic)
 
 
-# What runs on workers.
+# Code that runs on workers.
 
 
 @dataclass(frozen=True, slots=True)

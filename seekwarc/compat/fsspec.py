@@ -419,7 +419,7 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
         except NotFoundError as error:
             raise FileNotFoundError(errno.ENOENT, str(error), path) from error
 
-    # What would write.
+    # Methods that would write.
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:  # noqa: ANN401
         raise OSError(errno.EROFS, "warc:// only reads; write records with seekwarc.open(path, 'w')")
