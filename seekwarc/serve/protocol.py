@@ -42,7 +42,7 @@ class _Answers:
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
         self.begun = False
-        """Whether the head of an answer was sent. What follows is its body, which may look like a head."""
+        """Whether the head of an answer was sent. Its body follows, which may look like a head."""
         self._ended = False
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
