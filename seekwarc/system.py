@@ -1,6 +1,6 @@
 """What operating systems do differently, in one place: Linux and macOS on one side, Windows on the other.
 
-Everything else in the package calls these names and asks no system what it is. What is here asks whether a
+Everything else in the package calls these names and asks no system what it is. This module asks whether a
 function exists, not what the system is called, so that tests can take a function away and read the other half
 (tests/support/windows).
 """
