@@ -8,7 +8,7 @@ README.md is the introduction, and spec-notes/ describes the file format.
         record = archive.record_at(123_456)
         some_bytes = record.payload.pread(1_000_000_000, 65_536)
 
-`__compiled__` tells whether the hot modules run as machine code, as they do if there was a C compiler when
+`__compiled__` says whether the hot modules run as machine code, as they do if there was a C compiler when
 the package was installed, or as Python; they do the same.
 """
 

@@ -1,4 +1,4 @@
-"""What type checkers and the compiler (mypyc) are told; at run time it does nothing.
+"""Hints for type checkers and the compiler (mypyc); at run time it does nothing.
 
 `Buffer` is the type of arguments that hold bytes.
 `override` marks a method that takes the place of an inherited one and needs no docstring of its own:

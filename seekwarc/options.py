@@ -39,7 +39,7 @@ def option(
     Args:
         default: Its default. If that is None, the option is optional.
         values: What is valid: integers, words, or True and False.
-        optional: Whether None is valid, too.
+        optional: Whether None is also valid.
         **argument: The command line has it as `flag`, `metavar` ("SIZE" for a size with a unit) and `help`.
     """
     return Option(default, values, optional or default is None, argument)
@@ -70,7 +70,7 @@ class Options:
     def __init__(self, **given: Any) -> None:  # noqa: ANN401
         for name in given:
             if name not in self.known:
-                raise TypeError(f"there is no option {name}; there are {', '.join(self.known)}")
+                raise TypeError(f"unknown option: {name}; there are {', '.join(self.known)}")
         vars(self).update(given)
         self.check()
 
@@ -121,7 +121,7 @@ def _check(name: str, value: object, option: Option) -> None:
 
 
 def integer(name: str, value: SupportsIndex) -> int:
-    """Return an argument as an int: that of NumPy is one, too. A TypeError names the argument."""
+    """Return an argument as an int: one of NumPy is also accepted. A TypeError names the argument."""
     try:
         return index(value)
     except TypeError:

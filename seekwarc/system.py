@@ -1,6 +1,6 @@
 """What operating systems do differently, in one place: Linux and macOS on one side, Windows on the other.
 
-Everything else in the package calls these names and asks no system what it is. What is here asks whether a
+Everything else in the package calls these names and asks no system what it is. This module asks whether a
 function exists, not what the system is called, so that tests can take a function away and read the other half
 (tests/support/windows).
 """
@@ -230,7 +230,7 @@ def is_broken_pipe(error: OSError) -> bool:
 
 
 def configure_text(stream: TextIO) -> None:
-    """Print in a pipe or file of Windows, too, UTF-8 with line feeds; escape what a terminal cannot show."""
+    """Print, also in a pipe or file of Windows, UTF-8 with line feeds; escape what a terminal cannot show."""
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="backslashreplace")
         if fcntl is None and not stream.isatty():
@@ -308,7 +308,7 @@ def _is_gone(process: int) -> bool:
 def temporary_folder(prefix: str, suffix: str = "", *, folder: str | None = None) -> Iterator[str]:
     """Make a folder, and remove it with all that is in it however the block ends, also by a signal.
 
-    Those of the same prefix that killed processes have left are removed, too; see `begin_partial`.
+    Those of the same prefix that killed processes have left are also removed; see `begin_partial`.
 
     Args:
         prefix: How its name begins.

@@ -42,7 +42,7 @@ def test_changed_options_are_checked() -> None:
 
 
 def test_an_unknown_option_names_the_known_ones() -> None:
-    with pytest.raises(TypeError, match="there is no option sice; there are size, level, kind, mode"):
+    with pytest.raises(TypeError, match="unknown option: sice; there are size, level, kind, mode"):
         Some(sice=4)
 
 

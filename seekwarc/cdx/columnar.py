@@ -99,7 +99,7 @@ READ: Final = tuple(_FIELDS)
 NEEDED: Final = (KEY, "url", TIME, "warc_filename", "warc_record_offset")
 """Columns that every index must have."""
 _URL_COLUMNS: Final = tuple(COLUMNS)[2:17]
-"""What is taken from the URL: its host to its query."""
+"""The columns taken from the URL: its host to its query."""
 _NUMBERS: Final = ("warc_record_offset", "warc_record_length", "payload_size", "payload_offset", "frames")
 _UUID = re.compile(r"<?urn:uuid:([0-9A-Fa-f]{8}(?:-?[0-9A-Fa-f]{4}){3}-?[0-9A-Fa-f]{12})>?")
 _SEGMENT = re.compile(r"(?:\A|/)crawl-data/[^/]+/segments/([^/]+)/")

@@ -7,7 +7,7 @@ In the groups that may hold a key, the columns of key and date are read; the oth
 needs are read only for rows that are wanted. Each row becomes such a line, so all that reads lines of an
 index works as it does with other indexes.
 
-Worst case: keys without statistics, so that the keys of all groups are read. What a file may ask for is
+Worst case: keys without statistics, so that the keys of all groups are read. The demands of a file are
 bounded before it is read: its footer, the rows of a group and the bytes of its columns, as the headers of all
 pages state them, since pyarrow believes those and not the footer. Texts stay encoded as indices into
 dictionaries, so that a small page with one long text a million times takes little memory.

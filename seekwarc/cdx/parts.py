@@ -91,7 +91,7 @@ class JoinedParquet(SortedLines):
                 # The mark before it may be wrong.
                 if before is not None and (head > before if reverse else head < before):
                     raise row.error(
-                        f"the row {head[:200]!r} is not where the footer of the file says: make it again"
+                        f"row {head[:200]!r} contradicts the footer's statistics; rebuild the index"
                     )
                 yield row
             before = head

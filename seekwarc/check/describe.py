@@ -182,7 +182,7 @@ def info(
 
     Args:
         target: The file; see `Reader`.
-        by: Count by type, HTTP status ("status"), media type ("mime"), host or month, too, and what revisits
+        by: Count by type, HTTP status ("status"), media type ("mime"), host or month, and what revisits
             save.
         largest: Number of the largest records that are listed.
         limits: Limits of reading; see `Reader`.
@@ -228,7 +228,7 @@ def describe_record(record: Record) -> dict[str, object]:
 
 
 def coverage_of(record: Record) -> dict[str, object] | None:
-    """Return which bytes of a payload its parts have; None if it is not joined of parts."""
+    """Return which bytes of a payload its parts have; None if it is not assembled from parts."""
     if not isinstance(record, JoinedParts):
         return None
     return {
@@ -256,7 +256,7 @@ def payload_format(record: Record) -> str | None:
     try:
         return describe_blosc2(payload.pread(0, FRAME_HEAD_SIZE), size)
     except SeekWarcError:
-        # Damage is for a reader of the payload to meet.
+        # Damage is reported when the payload is read.
         return None
 
 

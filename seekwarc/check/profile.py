@@ -1,6 +1,6 @@
 """Which class of writers a file meets, and which requirements of the specification it breaks.
 
-Goal: say it of any file by any writer, in the pass that verifies it. Plan: the audit of frames tells where
+Goal: say it of any file by any writer, in the pass that verifies it. Plan: the audit of frames says where
 each frame lies and what kind it is; once the record after it has begun, the frames of a record are compared
 with its header, HTTP head, body and trailer. A requirement may hold in some modes only, so each mode keeps an
 account of its own, and the mode with the fewest broken requirements is the one that the file is judged by.
@@ -98,7 +98,7 @@ class _Frames:
             self._account.add("W26", offset, "a seek table is there")
         if frame.table is not None:
             self._check_table(frame, frame.table)
-        # What others keep in extension frames is their own business.
+        # Extension frames of others are their own business.
         if kind is FrameKind.EXTENSION and frame.magic == PADDING_MAGIC:
             self._check_padding(offset, offset + frame.size)
         if kind is FrameKind.DICTIONARY and not offset:
@@ -335,7 +335,7 @@ class ProfileCheck(VerifyListener):
             return
         source, error = self._frames.window.source, damage.error
         place = error.offset if error.offset is not None else damage.offset
-        # What is intact before damage between records belongs to the one before.
+        # Intact bytes before damage between records belong to the record before.
         self._check_waiting(damage.offset if damage.header is not None else max(place, damage.offset))
         self._is_first = False
         is_last = damage.end >= (source.size or 0)

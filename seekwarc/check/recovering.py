@@ -202,7 +202,7 @@ def recover(
                 saver = _Saver(file, compression, writer, losses, partial=partial)
                 parts = cut(stored.name, processes, dictionary=source_dictionary, **limits)
                 place: int | None = begin
-                # What is written here alone is shown to `dedup`.
+                # `dedup` sees only records written here.
                 if parts and parts[0].identity == stored.version and options.get("dedup") is None:
                     work = RecoverPart(form, writer.options, limits, processes, source_dictionary)
                     results = each_part(shown, parts, work, processes, output.spool_directory)
@@ -376,7 +376,7 @@ class _Saver:
     def _keep_filled(self, damage: Damage, header: RecordHeader) -> _Kept | None:
         """Write a record with its gaps filled; return what was kept of its block, if it has some."""
         body = filled_body(self._file, damage.offset, damage.size)
-        # What was found after the damage is not saved twice.
+        # Records found after the damage are not saved twice.
         if body is None or body.header.raw != header.raw or body.stored_end() > damage.end:
             return None
         record = Record(body)

@@ -67,11 +67,11 @@ DEVIATIONS: Final = {
     "first-frame": CONVERT,
     "dictionary-place": "files with dictionaries cannot be joined with `cat`: use `seekwarc concat`",
     "table-other": "readers pass over it, if it was not a seek table before it was damaged",
-    "table-end": "generic seekable readers misread the file; `seekwarc concat FILE -o NEW` mends that, or "
+    "table-end": "generic seekable readers misread the file; `seekwarc concat FILE -o NEW` repairs that, or "
     "`seekwarc convert` if each record has a table",
     "shared": CONVERT,
-    "trailer": "readers cope with it; only writing the record again mends it",
-    "header": "readers cope with it; only the program that made the record can mend it",
+    "trailer": "readers cope with it; only writing the record again repairs it",
+    "header": "readers cope with it; only the program that made the record can repair it",
     "digest-transferred": "nothing is lost: some programs digest the body as it was transferred",
     "digest-unknown": "the digest was not checked",
 }
@@ -223,7 +223,7 @@ def verify(
 
 
 class VerifyListener(Protocol):
-    """What is told of a file while it is verified."""
+    """What is known of a file while it is verified."""
 
     def on_audit(self, window: Window, dictionary_id: int) -> Callable[[AuditedFrame], object] | None:
         """Called before frames are read: at the beginning, and again after damage.
@@ -283,7 +283,7 @@ class Verifier:
         self._limits = options
         self._stored = on_progress(source, "verifying")
         self._file = ArchiveFile(Fetcher(self._stored), ReadOptions.of(**options))
-        # What a `Reader` warns of once is one of the problems here.
+        # A deviation that a `Reader` warns of once is one of the problems here.
         self._file.warned = True
         self.result = Verification(source.name, stored_size=self._file.source.size or 0)
         self._listener = listener
@@ -291,7 +291,7 @@ class Verifier:
         self._found: SimpleQueue[Problem] = SimpleQueue()
         self._counting = threading.Lock()
         self.audit: FrameAudit | None = None
-        """What was last found of frames; None of files without."""
+        """The last finding about frames; None for files without frames."""
         self._frames: AuditedFrames | None = None
         """Frames of parts, for the tables after them."""
 
@@ -479,7 +479,7 @@ class _VerifyPart:
 
     def __call__(self, part: Split, source: RangeSource, spool: str) -> _VerifiedPart | None:  # noqa: ARG002
         verifier = Verifier(PartSource(source, part), begin=part.start, **self.limits)
-        # What ends a part does not end the file.
+        # An error that ends a part does not end the file.
         verifier.result.stored_size = source.size or 0
         problems, audit = list(verifier), verifier.audit
         frames, tables = (audit.frames, audit.unknown) if audit is not None else (AuditedFrames.none(), [])

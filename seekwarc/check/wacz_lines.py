@@ -282,7 +282,7 @@ class _Comparison:
             self._findings.add("W25", self._name, f"{problem.message} (at {problem.offset})")
 
     def on_damage(self, damage: Damage) -> None:
-        """Do nothing: it is a problem, too."""
+        """Do nothing: it is also a problem."""
 
     def on_end(self, result: Verification) -> None:
         """Do nothing."""

@@ -76,7 +76,7 @@ STATUS = {
     TableStatus.SINGLE: "one frame, which needs no seek table",
     TableStatus.BLOCKS: "one frame; what does not compress is read by range, unverified",
     TableStatus.UNCOMPRESSED: "not compressed",
-    TableStatus.SEGMENTS: "joined of several records",
+    TableStatus.SEGMENTS: "assembled from several records",
     TableStatus.SIDECAR: "points listed by a sidecar",
     TableStatus.STREAM: "no random access; read from its beginning",
 }
@@ -89,7 +89,7 @@ MAX_PAGES = 10
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_record_arguments(parser, required=False, several=True)
     add_flag(parser, "--frames", text="list every frame of the record")
-    text = "the payload of the whole resource, joined of the parts that the file has: show which bytes it has"
+    text = "the payload of the whole resource, assembled from its parts in the file: show which bytes it has"
     add_flag(parser, "--joined", text=text)
     parser.add_argument(
         "--range", metavar="RANGE", help="print what reading this range of the payload would cost"

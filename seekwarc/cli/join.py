@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
         )
     problems = [f"{it.uri}: {it.problem}" for it in done.resources if it.is_damaged]
     if not done.joined and not problems:
-        problems = ["no resource can be joined of parts"]
+        problems = ["no resource can be assembled from parts"]
     fields = {
         "files": options.files,
         "target": options.output,

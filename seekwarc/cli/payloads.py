@@ -1,7 +1,7 @@
 """Arguments that name a record whose payload is used, and opening it, wherever its payload is.
 
 The payload of a revisit is in another record, that of a segmented record in several, and that of a URI may be
-joined of parts; an index leads to files. All verbs that use one payload name it in the same ways.
+assembled from parts; an index leads to files. All verbs that use one payload name it in the same ways.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = ["Found", "add_payload_arguments", "found_record"]
 
 PIPE: Final = "a pipe cannot be searched for other records: store it in a file"
 JOINED: Final = (
-    "the payload of the whole resource, joined of the parts that the files have (206 Partial Content)"
+    "the payload of the whole resource, assembled from the parts that the files have (206 Partial Content)"
 )
 
 

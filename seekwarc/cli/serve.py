@@ -150,9 +150,7 @@ def run(options: argparse.Namespace) -> int:
     if len(indexes) > 1:
         raise SeekWarcError(f"{len(indexes)} search indexes are named: name one, which may be of many files")
     if not files:
-        raise SeekWarcError(
-            "name the files to serve, too: a search index does not hold them", source=indexes[0]
-        )
+        raise SeekWarcError("also name the archives: a search index does not contain them", source=indexes[0])
     check_sidecar(options, len(files))
     # Ctrl-C is the normal way to end it.
     with (

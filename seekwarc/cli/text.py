@@ -9,8 +9,8 @@ page, an image or a script, is passed over, as are pages without text and revisi
 first of pages with the same title and text is written.
 
 A page is read up to --max-size, and its text cut at --max-text characters: `whole` is false then. A damaged
-record is reported, the others are still written, and the exit status is 1. So it is with a page that takes
-more than 20 seconds or 3 GiB of memory. A folder means all WARC files in and below it.
+record is reported, the others are still written, and the exit status is 1. The same applies to a page that
+takes more than 20 seconds or 3 GiB of memory. A folder means all WARC files in and below it.
 
 seekwarc text crawl.warc.gz -o pages.jsonl
 seekwarc text crawls/ -o pages.parquet --main --dedupe --jobs 4

@@ -189,7 +189,7 @@ class Collection(Closing):
                 the same in an index; the record's `target_uri` says which.
             date: With `uri`: selects the capture nearest to this date. By default the latest.
             joined: If the record is a part of a resource (206 Partial Content), return it with the payload of
-                the whole, joined of all its parts: a `JoinedParts`. `uri` is then found, too, if all its
+                the whole, assembled from all its parts: a `JoinedParts`. `uri` is then also found if all its
                 captures have a range in their URIs.
 
         Raises:

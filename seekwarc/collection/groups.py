@@ -32,7 +32,7 @@ class Group(NamedTuple):
 
 
 class Groups:
-    """Counts records group by group. What comes after 100,000 groups is counted as one."""
+    """Counts records group by group. Everything after 100,000 groups is counted as one."""
 
     def __init__(self) -> None:
         self._found: dict[str | None, list[int]] = {}
@@ -91,7 +91,7 @@ class Savings:
         """Note a capture, with the digest of its payload as its header states it."""
         self.revisits += is_revisit
         try:
-            # Its last digits are as good, and quicker. In base32 or base16, it is a number in base 36, too.
+            # Its last digits are as good, and quicker. In base32 or base16, it is also a number in base 36.
             key = int((digest or "")[-16:], 36) & KEY
         except ValueError:
             return
@@ -111,7 +111,7 @@ class Savings:
 
     @property
     def stored_size(self) -> int:
-        """Bytes that are saved by the revisits whose originals were noted, too."""
+        """Bytes saved by the revisits whose originals were also noted."""
         left = dict(self._revisits)
         saved = 0
         for key, original in zip(self._keys, self._sizes, strict=True):

@@ -177,7 +177,7 @@ class JoinedParts(Record):
 
 
 class _PayloadBody(RecordBody):
-    """The payload of a part as a body, which chunks are no longer in."""
+    """The payload of a part as a body, with chunked coding removed."""
 
     __slots__ = ("_payload",)
     table_status = TableStatus.SEGMENTS
@@ -363,7 +363,7 @@ def _opened(entry: Entry, index: RecordIndex, open_entry: Open, logical: Logical
                 if record.payload.known_size != length:
                     return []
     except (FormatError, NotFoundError):
-        # What is damaged, or has its payload in another file, is a hole.
+        # A part that is damaged, or whose payload is in another file, is a hole.
         return []
     return parts
 

@@ -57,7 +57,7 @@ One = TypeVar("One", bound="Capture")
 
 
 def is_alone(record: Record) -> bool:
-    """Return whether a record needs no others, as far as its header tells; only an index is certain."""
+    """Return whether a record needs no others, as far as its header shows; only an index is certain."""
     if isinstance(record, JoinedRecord | ResolvedRevisit):
         return True
     return record.segment_number is None and record.type not in ("continuation", "revisit")
@@ -299,7 +299,7 @@ def originals(revisit: One, failed: set[Hashable] | None = None) -> tuple[One, .
 
 @dataclass(slots=True)
 class _Search:
-    """What was tried for one revisit. What failed is not tried again, so circles take few steps."""
+    """What was tried for one revisit. Failed attempts are not repeated, so circles take few steps."""
 
     failed: set[Hashable]
     steps: int = 0
@@ -370,7 +370,7 @@ def _has_validator(asked: HttpHead | None, head: HttpHead | None, *, is_earlier:
 
 
 def agree(digest: Digest | None, other: Digest | None) -> bool | None:
-    """Return whether two digests are equal in any spelling; None if that cannot be told."""
+    """Return whether two digests are equal in any spelling; None if that is unknown."""
     if digest is None or other is None or digest.name != other.name:
         return None
     return digest.key == other.key

@@ -133,7 +133,7 @@ class Run(NamedTuple):
     begin: int
     """Where `start` is in that body."""
     again: tuple[Run, ...] = ()
-    """Runs in these bytes that other bodies hold, too, and that must be equal."""
+    """Runs in these bytes that other bodies also hold, and that must be equal."""
 
     def read(self, start: int, stop: int, *, verify: bool) -> bytes:
         """Return bytes [start, stop) of the logical record."""
@@ -148,7 +148,7 @@ class SegmentsBody(RecordBody):
     Args:
         header: The header, with the length of the whole block.
         first: The record that is named in messages.
-        runs: What is known of header and block, in order; the rest of the block are holes.
+        runs: What is known of header and block, in order; the rest of the block is holes.
     """
 
     __slots__ = ("_ends", "_first", "_hole_ends", "_holes", "_refused", "_runs")
@@ -331,7 +331,7 @@ def join_segments(origin: Record, continuations: Sequence[Record]) -> JoinedReco
     added = [("Content-Length", str(last.segment_total_length))]
     if last.truncated is not None:
         added.append(("WARC-Truncated", last.truncated))
-    # Its digest is that of the first segment's block; the segment number has no meaning any more.
+    # Its digest is that of the first segment's block; the segment number no longer has a meaning.
     removed = ("Content-Length", "WARC-Truncated", "WARC-Segment-Number", "WARC-Block-Digest")
     return JoinedRecord(edit_header(origin.header, removed, added), (origin, *ordered))
 

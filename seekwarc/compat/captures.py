@@ -83,7 +83,7 @@ class ScannedCaptures(Closing):
         names = [it.name for it in self._files.files if file is None or file in (it.name, basename(it.name))]
         if len(names) != 1:
             known = ", ".join(basename(it.name) for it in islice(self._files.files, MAX_NAMED))
-            wrong = "there are several files" if names else f"there is no file {file}"
+            wrong = "there are several files" if names else f"no file {file}"
             raise NotFoundError(f"{wrong}: name one of them as FILE@OFFSET, such as {known}")
         return Entry(names[0], offset, length)
 

@@ -1,6 +1,6 @@
 """Work on many files by the workers of a Dask cluster: a pool of `tools.batch`.
 
-A file is a task. What a task finds comes back in its result, so a worker that dies reports nothing twice when
+A file is a task. Its findings come back in its result, so a worker that dies reports nothing twice when
 another one begins its task again. Progress and the beginning of tasks are events of the scheduler, which may
 come late or twice, and so name how far the work is instead of by how much it went on.
 
@@ -124,7 +124,7 @@ class _Run:
     def outcomes(self, address: str, *, keep_going: bool) -> Iterator[Outcome]:
         waiting = deque(range(len(self._jobs)))
         while waiting or self._futures:
-            # What is submitted has begun: the scheduler begins it at some time. Where the first failure ends
+            # Submitted work has begun: the scheduler begins it at some time. Where the first failure ends
             # it all, workers get no more at a time than they have threads.
             room = len(waiting) if keep_going else max(1, self._threads()) - len(self._futures)
             for _ in range(min(room, len(waiting))):
@@ -164,7 +164,7 @@ class _Run:
                 text = f"{job.source}: the connection to the scheduler {address} was lost"
                 return Outcome(job, Status.FAILED, failure=Failure(DIED, text))
             raise SeekWarcError(
-                f"a worker cannot do the work ({type(error).__name__}: {error}); install seekwarc "
+                f"a worker failed ({type(error).__name__}: {error}); install seekwarc "
                 f"{__version__} on every worker",
                 source=address,
             ) from error
@@ -180,7 +180,7 @@ class _Run:
         self._client.unsubscribe_topic(self._topic)
 
 
-# What runs on workers.
+# Code that runs on workers.
 
 
 @dataclass(frozen=True, slots=True)

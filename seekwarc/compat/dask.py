@@ -46,7 +46,7 @@ def read_warc(
 ) -> dask.dataframe.DataFrame:
     """Return the records of files as a dataframe, whose partitions are parts of files.
 
-    Its columns have Arrow types. What a worker holds in memory is one partition of the columns that are used:
+    Its columns have Arrow types. A worker holds in memory one partition of the columns that are used:
     about `target_bytes` if `payload` is among them, as it is stored, so choose less where it compresses well.
 
     Args:

@@ -152,7 +152,7 @@ class Exchange:
 
 
 class Conversation:
-    """What passes over a connection, as a series of exchanges. Each method returns the one that it ended.
+    """The traffic of a connection, as a series of exchanges. Each method returns the one that it ended.
 
     `ip_address` is that of the server, None behind a proxy; `host` its name, for requests without a Host.
     """

@@ -58,7 +58,7 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
     Args:
         fo: What `seekwarc.open` takes, a list of that, a pattern of files or objects, or a URL of fsspec.
         index: An index, as `seekwarc.Index` takes it, instead of `fo`. A name that ends with .cdxj or .idx is
-            taken for one as `fo`, too.
+            taken for one as `fo` as well.
         files: Folder or URL of the files that the index names; that of the index by default.
         decoded: Undo content codings (gzip, deflate, br, zstd). A file that has one can only be read forwards
             then, and its size is None.
@@ -131,7 +131,7 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
         return _made, (type(self), tuple(map(absolute, self.storage_args)), options)
 
     def close(self) -> None:
-        """Close the files; what was opened from them cannot be read any more. Idempotent."""
+        """Close the files; anything opened from them can no longer be read. Idempotent."""
         self._captures.close()
         self._records.clear()
 
@@ -419,7 +419,7 @@ class WarcFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no
         except NotFoundError as error:
             raise FileNotFoundError(errno.ENOENT, str(error), path) from error
 
-    # What would write.
+    # Methods that would write.
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:  # noqa: ANN401
         raise OSError(errno.EROFS, "warc:// only reads; write records with seekwarc.open(path, 'w')")

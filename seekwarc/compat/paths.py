@@ -27,7 +27,7 @@ from seekwarc.format.values import without_brackets
 
 __all__ = ["MISREAD", "SELF", "CapturePath", "folder_prefix", "folders_of", "name_of", "uri_of"]
 
-# What is escaped: controls, * ? [ ] \ : / . and the per cent sign before any of these.
+# Escaped are controls, * ? [ ] \ : / . and the per cent sign before any of these.
 _CODES: Final = r"(?:[01][0-9A-Fa-f]|2[AaEeFf5]|3[AaFf]|5[BbCcDd]|7[Ff])"
 _SPECIAL = re.compile(rf"[\x00-\x1f\x7f*?\[\]\\]|::+|%(?={_CODES})")
 _ESCAPED = re.compile(f"%({_CODES})")

@@ -3,10 +3,10 @@
 Goal: a choice of records among many millions, and with each all that it needs to be understood. IDs and dates
 are hashes of 64 bits, so a record takes about 70 bytes. The chance that two of ten million are equal by
 accident is one in 400,000, and then a record is kept that need not be. The hashes have a key, so that no file
-can hold records whose hashes are equal by intention, and that several processes can share.
+can hold records with deliberately colliding hashes, and that several processes can share.
 
-Plan: one pass notes all records. What belongs to a kept record is then found by passes over the numbers,
-until one changes nothing: usually the second or third.
+Plan: one pass notes all records. Records that belong to a kept one are then found by passes over the
+numbers, until one changes nothing: usually the second or third.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ class Catalogue:
         return map(self.place, self.kept_in(file))
 
     def close(self, find_originals: FindOriginals) -> tuple[Counter[str], int]:
-        """Keep what belongs to the kept records, too.
+        """Also keep what belongs to the kept records.
 
         Returns:
             How many records were added, by their relation, and how many kept revisits have no original here.
@@ -315,7 +315,7 @@ def _kind_of(profile: str | None) -> int:
 
 @lru_cache(1000)
 def _instant(text: str | None) -> int:
-    """Return the instant of a date in 64 bits, which hold those of the years 1678 to 2261 as they are."""
+    """Return the instant of a date in 64 bits, which hold those of the years 1678 to 2261 exactly."""
     if (seconds := usual_seconds(text or "")) is not None and abs(seconds) < MAX_SECONDS:
         return seconds * 10**9
     try:

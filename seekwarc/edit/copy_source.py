@@ -62,7 +62,7 @@ NO_SIZE: Final = "a frame does not state its size"
 NO_CHECKSUM: Final = "a frame has no checksum"
 OTHER_DICTIONARY: Final = "a frame does not name the file's dictionary"
 TOO_LARGE: Final = "a frame of 4 GiB or more does not fit into a seek table"
-NOT_ALONE: Final = "a frame holds more or less than one record with its line breaks"
+NOT_ALONE: Final = "a frame does not hold exactly one record with its line breaks"
 
 
 class FrameList:

@@ -96,7 +96,7 @@ def dedupe(
     itself refer to its original then. All other records are copied frame by frame, as by `concat`.
 
     `undo` makes full records of revisits of that profile again, where the original is in the files and its
-    payload has the digest that the revisit states. What was a chunked body may then be in other chunks, and
+    payload has the digest that the revisit states. A chunked body may then be in other chunks, and
     fields of the header in another order; payloads, IDs, dates and HTTP heads are as they were.
 
     A damaged record is reported and left out; the others are written, and none becomes a revisit of it, nor

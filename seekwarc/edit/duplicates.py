@@ -2,12 +2,12 @@
 
 All records are listed in a table on disk, by what their headers state. Of those with equal payload digests,
 each is compared byte by byte with the oldest ones, and becomes a revisit of the first that is equal. This
-makes no chains: if that one were equal to an older one, the record would be equal to that, too.
+makes no chains: if that one were equal to an older one, the record would equal that as well.
 
-These stay, since a revisit of them, or they as revisits, could not be resolved, or not be undone:
+These records are left alone because a revisit of them could not be resolved, or could not be undone:
 
 - records that are truncated, segmented, share a gzip member, or lack an ID, a URI or a date;
-- records whose ID another record has, too, and those whose digests are wrong;
+- records that share their ID with another, and those whose digests are wrong;
 - those whose chunked body is followed by trailer fields, which no revisit keeps;
 - those to which a revisit refers that has no HTTP head or is a server-not-modified one, and those whose URI
   it has or names: it takes the head of its original;
@@ -370,7 +370,7 @@ def can_be_full(revisit: Record) -> bool:
 
 
 def full(revisit: Record, original: Record) -> Change | str:
-    """Return the full record that a revisit stands for, or why it must stay."""
+    """Return the full record that a revisit represents, or why it must stay."""
     check = check_payload_digest(revisit, original, original.http, original.block)
     right = [DigestVerdict.VALID]
     if revisit.http is None or (_is_chunked(revisit) and _is_chunked(original)):
@@ -391,7 +391,7 @@ def repointed(record: Record, original: Original) -> Change:
 
 
 def _full(revisit: Record, original: Record) -> Change:
-    """Return the full record that a revisit stands for."""
+    """Return the full record that a revisit represents."""
     draft = HeaderDraft(revisit.header).without(*OF_REVISITS, *OF_BLOCKS)
     http, other = revisit.http, original.http
     if http is None:

@@ -1,7 +1,7 @@
 """A part of an archive: the chosen records, and what belongs to them, copied without compressing them again.
 
-Plan: a first pass reads the headers of all records, and notes which are chosen. What belongs to these is
-found among the notes. A second pass copies the records from their places. If it finds a damaged one, which
+Plan: a first pass reads the headers of all records, and notes which are chosen. Records that belong to these
+are found in the notes. A second pass copies the records from their places. If it finds a damaged one, which
 shows only when some of it is in the new file, that file is dropped; the next attempt checks every record
 before it is copied.
 """
@@ -113,7 +113,7 @@ def filter(  # noqa: A001 - the name of the verb
 
     With the records that match come, unless `closure` is False: the warcinfo records that they name, the
     records that are concurrent to them (requests and metadata), all segments of segmented records, and the
-    originals of revisits. What is not in the input cannot come along.
+    originals of revisits. Records that are not in the input cannot come along.
 
     A damaged record is reported and left out; the others are copied. A revisit whose original is in a file
     that `on_error` leaves out counts as one without.

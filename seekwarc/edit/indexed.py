@@ -54,15 +54,15 @@ def chosen_lines(
         choice: Which records.
         base: Folder or URL of the files that it names; that of the index if None.
         can_read: Returns whether a file can be read; of others no record is chosen.
-        closure: Choose the originals of chosen revisits, too, which are found as `Index` finds them, or among
+        closure: Also choose the originals of chosen revisits, which are found as `Index` finds them, or among
             all lines with their digests.
 
     Raises:
-        ValueError: The choice has conditions that no line tells.
+        ValueError: The choice has conditions that lines do not state.
         FormatError: A line is malformed, or names no file and offset.
     """
     if choice.selection.min_size or choice.has_ids:
-        raise ValueError(f"{name}: an index tells neither sizes nor record IDs; give the files themselves")
+        raise ValueError(f"{name}: an index has neither sizes nor record IDs; give the files themselves")
     files: dict[str, IndexedFile] = {}
     found, has_revisits = ChosenLines([]), False
     alike: dict[tuple[str, bytes], list[Entry]] = {}
@@ -103,7 +103,7 @@ def _add_originals(
     found: ChosenLines,
     can_read: CanRead,
 ) -> None:
-    """Choose the originals of the chosen revisits, too; `alike` gets the lines with their digests."""
+    """Also choose the originals of the chosen revisits; `alike` gets the lines with their digests."""
 
     def near(uri: str, date: str) -> Iterator[Capture]:
         return (it for it in index.lookup(uri, closest=date) if can_read(files[it.filename].name))
@@ -153,7 +153,7 @@ def _keep(file: IndexedFile, offset: int, length: str) -> None:
 
 
 class _LineRecord:
-    """What the conditions ask of a record, as a line of an index tells it."""
+    """What the conditions ask of a record, as a line of an index states it."""
 
     id = None
     content_length = 0

@@ -1,4 +1,4 @@
-"""What is noted of the records of a file, in order: by one process, or by several in parts of a large one."""
+"""Notes on the records of a file, in order: by one process, or by several in parts of a large one."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ STEP: Final = 1 << 20
 MAX_SEARCHED: Final = 64 << 20
 """Bytes of a block of fields that are searched for what was removed."""
 SEARCHED: Final = frozenset(("warcinfo", "metadata", "request"))
-"""Types of records whose blocks are searched, too."""
+"""Types of records whose blocks are also searched."""
 FRAGMENT: Final = 32
 """Bytes of a payload that must not be left in a dictionary."""
 BLOCK: Final = FRAGMENT // 2

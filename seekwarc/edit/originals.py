@@ -218,7 +218,7 @@ class Originals:
                 self._dates.setdefault(place, []).append(number)
         uris = {known.uris[it] for it in new if known.profile_of(it) is Profile.NOT_MODIFIED}
         for uri in _collect(uris, known.uris, known.kinds, self._uris):
-            # What says "not modified" has no payload of its own.
+            # A "not modified" answer has no payload of its own.
             self._uris[uri] = [
                 it for it in self._uris[uri] if known.profile_of(it) is not Profile.NOT_MODIFIED
             ]

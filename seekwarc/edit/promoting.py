@@ -65,14 +65,14 @@ class Promotions(Closing):
         refused = self._refused(gone, plan=promote)
         if not self._plan:
             return refused
-        # What is a full record now may come before what others referred to.
+        # The new full record may come before the one that others referred to.
         lost = {*refused, *self._refused([*gone, *self._plan], plan=False)}
         return [number for number in removed.revisits if number in lost]
 
     def _refused(self, changed: Iterable[int], *, plan: bool) -> list[int]:
         """Return the kept revisits that have another payload, or none, after these records are changed."""
         after = Originals(self._removed, self._stored, self._removed.kept, dict(self._plan))
-        # What is a full record needs no original; that it has none must not be noted.
+        # A full record needs no original, so a missing one must not be noted.
         touched = [number for number in self._removed.touched(changed) if not after.is_full(number)]
         found = dict(after(touched))
         others: dict[int, int] = {}

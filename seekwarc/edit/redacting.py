@@ -1,7 +1,7 @@
 """Records taken out of files for good: new files without them, compared with the old ones, and searched.
 
 The frames of the other records are copied. If a file has a dictionary, which may hold fragments of what is
-removed, all others are compressed again without it. What was not removed is compared byte for byte, before
+removed, all others are compressed again without it. Everything else is compared byte for byte, before
 any new file gets its name; then nothing is left to find but what other records say of the removed ones, which
 is searched for.
 """
@@ -150,13 +150,13 @@ def redact(
         target: The new file, or a list with one for each source; None if `in_place` or `dry_run`. Either all
             new files are made, or none.
         in_place: Give the new files, once all are complete and compared, the names of the old ones. Files
-            without records to remove stay as they are, unless they have the dictionary of another one.
+            without records to remove stay unchanged, unless they have the dictionary of another one.
         indexes: CDXJ files, clusters (.idx) and Parquet files that name records of the files. Each is
             replaced, together with the files, by one with the lines of the new files instead.
         reason: Why, for the stubs.
         stubs: Add, after all others, a metadata record for each removed capture, which says when and why.
         stub_uris: Name the target URI of what was removed in its stub.
-        closure: Remove what belongs to the records that match, too.
+        closure: Also remove what belongs to the records that match.
         with_revisits: Remove revisits whose originals are removed. Otherwise such revisits are an error,
             since their payloads would be lost.
         promote: Let such revisits refer to another full record with the same payload; without one, the
@@ -265,7 +265,7 @@ def _settle_revisits(
     with_revisits: bool,
     closure: bool,
 ) -> int:
-    """Decide on the revisits whose originals are removed; return how many are removed, too."""
+    """Decide on the revisits whose originals are removed; return how many are removed as well."""
     count = 0
     while True:
         lost = promotions.lost(promote=promote)
@@ -275,7 +275,7 @@ def _settle_revisits(
             name = parts[removed.file_of(lost[0])].name
             raise ValueError(
                 f"{name}: the payload of the revisit at offset {removed.offsets[lost[0]]} is in a record "
-                f"that would be removed ({len(lost)} in all); --with-revisits removes such revisits, too"
+                f"that would be removed ({len(lost)} in all); --with-revisits also removes such revisits"
                 + (" (their originals cannot be verified)" if promote else ", --promote keeps the payloads")
             )
         for number in lost:
@@ -418,7 +418,7 @@ class _Run:
         return CopySettings(tables, part.dictionary, part.dictionary_frame())
 
     def _write(self, number: int, output: Output, settings: CopySettings, threads: int | None) -> None:
-        """Write the kept records of a file, as they are or as what they become, and the stubs."""
+        """Write the kept records of a file, unchanged or as what they become, and the stubs."""
         part, removed = self._parts[number], self._removed
         first, stop = removed.starts[number : number + 2]
         kept = [each for each in range(first, stop) if not removed.kept[each]]

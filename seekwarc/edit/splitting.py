@@ -108,7 +108,7 @@ def split(
     The frames of a .warc.zst are copied, as by `concat`; a .warc.gz or .warc is compressed.
 
     Each piece begins with the warcinfo record that describes what follows (clause 6.2), so that a single
-    piece tells where it is from. That record is repeated byte for byte. It keeps its ID, since records may
+    piece says where it is from. That record is repeated byte for byte. It keeps its ID, since records may
     refer to it (WARC-Warcinfo-ID), and another ID would make it another description. It keeps its
     WARC-Filename, which is the name of the file that the records were written to. The first piece, and pieces
     that begin with a warcinfo record of their own, get no other.
@@ -240,7 +240,7 @@ def pieces_of(
                 count = others = 0
                 if pieces and warcinfo is not None and not is_warcinfo:
                     current.add(warcinfo, again=True)
-            # What was read to keep it cannot be read again.
+            # A record that was read to keep it cannot be read again.
             current.add(warcinfo if is_warcinfo and isinstance(warcinfo, LooseRecord) else record)
             last = record.header
             count += 1

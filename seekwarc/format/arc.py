@@ -67,7 +67,7 @@ _WITH_PAIR = re.compile(rb"%s:(?=%s\n)%s %s " % (_SCHEME, _ANY, _ANY, _PAIR))
 _TAIL: Final = (
     r"(?: (?P<media>.*?))??(?: (?:-|[0-9]{1,3}) [^ ]+ [^ ]+ (?:-|[0-9]{1,18}) [^ ]+)? (?P<length>[^ ]+)"
 )
-"""The rest of a line: the fields of version 2, which end like those of version 1, are told by two numbers."""
+"""The rest of a line. Two numbers mark the fields of version 2, which end like those of version 1."""
 _ANCHORS: Final = tuple(
     re.compile(pattern.replace("ADDRESS", _ADDRESS.decode()).replace("DATE", _DATE.decode()) + _TAIL)
     for pattern in (

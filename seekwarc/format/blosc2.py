@@ -1,7 +1,7 @@
 """Headers of Blosc2 chunks and frames, which are payloads of arrays on the web.
 
 A chunk is a header of 16 or 32 bytes, the offset of each block, and compressed blocks of equal size. A
-frame is chunks after a header in msgpack, and an index after them. What is read here is what a range of a
+frame is chunks after a header in msgpack, and an index after them. This module reads what a range of a
 chunk needs, and what a person wants to know of either; the package blosc2 reads the frame's index.
 
 Sources: C-Blosc2's README_CHUNK_FORMAT.rst and README_CFRAME_FORMAT.rst.

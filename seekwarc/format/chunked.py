@@ -164,7 +164,7 @@ def _runs() -> tuple[tuple[re.Pattern[bytes], int], ...]:
     """Return patterns of `_RUN` chunks with sizes of one or of two digits, and the bytes of their lines.
 
     A pattern takes a thirtieth of the time of `_RUN` matches of single lines. All its lines have one length,
-    so the length of a match tells how much chunk data it holds.
+    so the length of a match gives the amount of chunk data.
     """
 
     def either_case(digit: int) -> bytes:

@@ -87,7 +87,7 @@ def with_sizes(kind: type[Options], options: Mapping[str, object], *names: str) 
     for name in options:
         if name not in known:
             hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
-            raise TypeError(f"there is no option {name}{hint}")
+            raise TypeError(f"unknown option: {name}{hint}")
     return {
         name: size_argument(name, value) if name in names and isinstance(value, str) else value
         for name, value in options.items()

@@ -55,7 +55,7 @@ class Hasher(Protocol):
     """An object such as `hashlib.new` returns."""
 
     def update(self, data: Buffer, /) -> object:
-        """Add bytes. What that of BLAKE3 returns is itself."""
+        """Add bytes; BLAKE3's method returns itself."""
 
     def digest(self) -> bytes:
         """Return the digest of all bytes so far."""
@@ -228,7 +228,7 @@ def _encoded(algorithm: WrittenAlgorithm, raw: bytes) -> str:
 
 
 def _sha1_in_base32(raw: bytes) -> str:
-    # Each record has two, and base64.b32encode takes several times as long: it is written in Python, too.
+    # Each record has two, and base64.b32encode takes several times as long: it is also written in Python.
     pairs = []
     for index in range(0, 20, 5):
         b, c, d = raw[index + 1], raw[index + 2], raw[index + 3]

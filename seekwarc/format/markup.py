@@ -1,4 +1,4 @@
-"""Small tables in HTML, as notebooks show them. What comes from files is escaped."""
+"""Small tables in HTML, as notebooks show them. Text from files is escaped."""
 
 from __future__ import annotations
 

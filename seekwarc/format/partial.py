@@ -52,7 +52,7 @@ class Claim(NamedTuple):
     identity: tuple[object, ...]
     """Codings, size, entity tag and, unless the tag is strong, Last-Modified."""
     is_proved: bool
-    """Whether `identity` has a strong entity tag. If not, captures must be near in time, too."""
+    """Whether `identity` has a strong entity tag. If not, captures must also be near in time."""
 
     @property
     def is_whole(self) -> bool:

@@ -64,7 +64,7 @@ _SWAP = sys.byteorder == "big"
 
 
 class ArchiveIdentity(NamedTuple):
-    """What tells an archive from another, or from an older version of it."""
+    """What distinguishes an archive from another, or from an older version of it."""
 
     size: int
     """Bytes of the file."""
@@ -80,7 +80,7 @@ class Span(NamedTuple):
     stored: int
     """Offset in the archive of the first whole byte."""
     bits: int
-    """How many high bits of the byte before it belong to the span, too: 0 to 7."""
+    """How many high bits of the byte before it also belong to the span: 0 to 7."""
     content: int
     """Offset of the span's first byte in the decompressed record."""
     xxh64: int

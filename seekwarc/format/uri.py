@@ -137,7 +137,7 @@ def normalized(uri: str) -> bytes:
     if authority is not None:
         user, at, place = authority.rpartition(b"@")
         name, number = place.lower(), b""
-        # What does not match names no host.
+        # A URI that does not match names no host.
         if (parts := _PLACE.fullmatch(place)) is not None:
             name = _host(parts[1].decode()).encode()
             number = b"" if parts[2] in (None, b"", DEFAULT_PORTS.get(scheme)) else b":" + parts[2]

@@ -101,7 +101,7 @@ def _unquoted(value: str) -> str:
 
 
 def decode_words(text: str) -> str:
-    """Replace encoded words (RFC 2047), such as `=?utf-8?q?caf=C3=A9?=`; damaged ones stay as they are."""
+    """Replace encoded words (RFC 2047), such as `=?utf-8?q?caf=C3=A9?=`; damaged ones stay unchanged."""
     if "=?" not in text:
         return text
     return re.sub(_ENCODED_WORDS, _decoded, text)

@@ -39,7 +39,7 @@ SMALL_FRAME: Final = 64 << 10
 want the record that they are part of."""
 MAX_BATCH_FRAMES: Final = 512
 MAX_BATCH_CONTENT: Final = 512 << 10
-"""What one call decodes, and is copied from right after, should fit into a processor's cache."""
+"""The output of one call, which is copied right after, should fit into a processor's cache."""
 MAX_BATCHES: Final = 8
 """Batches that are decoded or wait, unless there are more threads than half of that."""
 ALONE: Final = 64

@@ -45,7 +45,7 @@ GUARANTEED_WINDOW: Final = 8 << 20
 """Window_Size that every decoder must support."""
 
 Report = Callable[[str, int, str, str], object]
-"""Is told a code, an offset, a sentence, and the requirement of the specification that is broken, if any."""
+"""Called with a code, an offset, a sentence, and the broken requirement of the specification, if any."""
 
 
 class FrameKind(IntEnum):

@@ -141,7 +141,7 @@ def _stored_content(stored: Buffer, size: int, *, is_whole: bool, is_last: bool)
         header = int.from_bytes(data[position:begin], "little")
         kind, length = header >> 1 & 3, header >> 3
         if begin > len(data) or kind > RLE_BLOCK or length > MAX_BLOCK_SIZE:
-            raise ChecksumError("the span is not of blocks that are stored as they are")
+            raise ChecksumError("the span is not of raw blocks")
         is_over = bool(header & 1)
         if length and not size:
             raise ChecksumError("the span does not end where its content does")

@@ -90,7 +90,7 @@ class FrameBlocks:
             try:
                 self._learn(stop)
             except FormatError:
-                # Decoding from the frame's start tells what is wrong.
+                # Decoding from the frame's start shows what is wrong.
                 self.headers = self.headers[: len(self.stored) - 1]
         content = self._content
         if start >= stop or stop > content[-1]:

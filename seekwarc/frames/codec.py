@@ -39,7 +39,7 @@ def window_error(what: str, size: int, limit: int) -> LimitError:
 
 
 class Decompressor(Protocol):
-    """Decodes the frames of one thread. What it cannot decode is a `CodecError`."""
+    """Decodes the frames of one thread. Raises `CodecError` if it cannot decode one."""
 
     def decompress(self, frame: Buffer, /) -> bytes:
         """Decode a whole frame that states its size; its checksum is verified."""
@@ -64,7 +64,7 @@ class Codec(Protocol):
 
 
 class Library(Protocol):
-    """A module that adapts a codec. What it takes as `Any` it made itself."""
+    """A module that adapts a codec. It made the values that it takes as `Any` itself."""
 
     @property
     def NAME(self) -> str:  # noqa: N802

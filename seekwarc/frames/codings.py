@@ -297,7 +297,7 @@ def _checked(pieces: Iterator[bytes], body: _Body, budget: _Budget, *, truncated
     except TruncatedError:
         if body.failure is None and not truncated:
             raise
-    # To the end in any case: what is wrong down there, a checksum maybe, must be told here.
+    # To the end in any case: errors of inner layers, a checksum maybe, must be reported here.
     deque(body.rest(), maxlen=0)
 
 

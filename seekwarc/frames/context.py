@@ -86,7 +86,7 @@ class FrameContext:
         would grow until the garbage collector comes, which counts objects and not their bytes.
         """
         self.cache.clear()
-        # What other threads have begun to read may go on for a while.
+        # Reads that other threads have begun may go on for a while.
         self._is_closed = True
         self._local = threading.local()
         with self._lock:

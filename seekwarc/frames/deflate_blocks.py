@@ -104,7 +104,7 @@ def blocks_from(take: Take, bit: int, window: bytes, *, exact: bool = False) -> 
         bit = 8 * end
         if not is_last:
             data = take(end - 1, end + MAX_CODES)
-            # Of codes that the file cuts off no one can tell whether they are some.
+            # Codes that the file cuts off cannot be judged.
             bits = set() if exact or len(data) <= MAX_CODES else _starts(data, end, Block(bit, before).window)
             bit = bits.pop() if len(bits) == 1 else _end_of_codes(take, begin, end)
     yield Block((bit + 7) // 8 * 8, before)
@@ -151,7 +151,7 @@ def _starts(data: bytes, end: int, window: bytes) -> set[int]:
         except (zlib.error, IndexError):
             continue
         start = 8 * (end - 1) + bit
-        # What is between the header of a stored block and the next byte is not looked at.
+        # The bits between the header of a stored block and the next byte are ignored.
         found[is_last, -_after_header(start) if kind == STORED else start] = start
     return {*found.values()}
 

@@ -88,7 +88,7 @@ class Dictionary:
         return hash(self.data)
 
     def __reduce__(self) -> tuple[type[Dictionary], tuple[bytes]]:
-        # What the codec makes of it cannot be sent to another process, and is made again there.
+        # The codec's own object cannot be sent to another process, and is made again there.
         return Dictionary, (self.data,)
 
     def __repr__(self) -> str:
@@ -117,7 +117,7 @@ class Dictionary:
             FormatError: They cannot.
         """
         try:
-            # What is made of it here is kept by the codec, and needed for the first frame anyway.
+            # The codec keeps the object made here, and needs it for the first frame anyway.
             self.codec.decompressor()
         except CodecError as error:
             raise FormatError("the dictionary is damaged") from error

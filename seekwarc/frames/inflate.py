@@ -29,11 +29,11 @@ class Inflater(Protocol):
 
     @property
     def unused_data(self) -> bytes:
-        """What was given that lies after it."""
+        """The input bytes after it."""
 
     @property
     def unconsumed_tail(self) -> bytes:
-        """What was given and is still to be decompressed."""
+        """The input bytes that are still to be decompressed."""
 
     def decompress(self, data: bytes, max_length: int, /) -> bytes:
         """Take the next bytes and return up to `max_length` bytes of content."""

@@ -3,8 +3,8 @@
 Goal: to know exactly where each member begins without inflating them one by one.
 
 Plan: every member begins with the same three bytes, so whatever is between two places that have these is
-taken for a member. What the codec makes of a whole stretch tells whether that was right: before it is given
-the stretch, four bytes are changed at each such place, those that hold a time if it is a header.
+taken for a member. Decoding a whole stretch shows whether that was right: before it is given
+to the codec, four bytes are changed at each such place, those that hold a time if it is a header.
 Headers are as valid as before. But a place within a member's deflated data or checksum is damaged by it, in a
 way that the author of the file cannot know, so that the member's CRC-32 is wrong.
 

@@ -41,7 +41,7 @@ __all__ = [
 
 Compression = Literal["zst", "gz", "none"]
 FrameObserver = Callable[[int, int, FrameHeader | None], object]
-"""Is told offset, magic number and, of a Zstandard frame, header of each frame, before it is decoded."""
+"""Called before each frame is decoded, with its offset, magic number and, for Zstandard, its header."""
 
 WHOLE_FRAME: Final = 1 << 20
 """Frames of at most this size, stored and decoded, are decoded in one call."""
@@ -104,7 +104,7 @@ def pieces_from(
 ) -> Generator[Piece | EmptyFrame, None, None]:
     """Yield the content from `offset` to the end of the file. Close it, for it may have threads.
 
-    `observe` is told of each frame before its content comes. With `strict` the last block of a frame whose
+    `observe` is called for each frame before its content. With `strict` the last block of a frame whose
     checksum is cut off is left out. More `threads` than one inflate small gzip members ahead.
     """
     if compression == "gz":

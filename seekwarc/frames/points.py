@@ -1,6 +1,6 @@
 """Content from within a deflate stream: the spans of a sidecar, read by range as frames are.
 
-Goal: begin at any bit of a stream, with zlib or isal as they are, which can only begin with a byte.
+Goal: begin at any bit of a stream, with unmodified zlib or isal, which can only begin with a byte.
 
 Plan: empty blocks that end just before the wanted bit are put before the data. An empty block with fixed
 codes takes 10 bits, so one to three of them end at an even bit. For an odd one, an empty block with dynamic
@@ -146,7 +146,7 @@ class SpanRun(FrameRun):
         return _whole_span(stored, bit, window, frame, end)
 
     def check_ends(self, known_end: int | None) -> None:
-        """Compare where the spans begin and end with the member, as far as that is known or at hand.
+        """Compare where the spans begin and end with the member, as far as that is known or buffered.
 
         Raises:
             FormatError: They are not all of the member, or go on after it.
@@ -164,7 +164,7 @@ class SpanRun(FrameRun):
             raise FormatError("it lists spans that begin after the header of this record's member or frame")
         if is_near or source.has(self.offset, first + 1):
             self._check_begin(source.read(self.offset, first + 1), first - self.offset)
-        # What is far and of known length is not worth a request: spans within it are its own.
+        # A distant member of known length is not worth a request: spans within it are its own.
         if is_near or known_end is None or source.has(end - TRAILER_SIZE, end):
             self._check_end(source.read(end - TRAILER_SIZE, end))
 

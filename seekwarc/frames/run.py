@@ -46,7 +46,7 @@ PREFETCH_SHARE: Final = 4
 
 
 class ReadPlan(NamedTuple):
-    """What a read of some content range costs, told before any frame is fetched.
+    """What a read of some content range costs, known before any frame is fetched.
 
     Example:
         >>> with seekwarc.open("crawl.warc.zst") as archive:

@@ -238,7 +238,7 @@ def frames_from(window: Window, offset: int) -> Iterator[Frame]:
 class ScannedRun:
     """Consecutive frames, and what they say of themselves.
 
-    Checksums are `UNSEEN` where a frame has none, or that was not looked at; `is_at_end` tells that nothing
+    Checksums are `UNSEEN` where a frame has none, or that was not looked at; `is_at_end` says that nothing
     follows in the file.
     """
 
@@ -325,7 +325,7 @@ def _scan_near(source: Fetcher, peeks: _Peeks, offset: int, size: int) -> Scanne
             beginning = data[index : index + header_size + BLOCK_HEADER_SIZE] if is_one_block else None
             known_size = end - offset
         else:
-            # What is rare takes the careful way: frames of other kinds, or that do not state what they hold,
+            # Rare cases take the careful way: frames of other kinds, or that do not state what they hold,
             # damage, and the end of the file.
             other = frame_at(Window(source, first_read=PEEK), offset)
             run.is_at_end = other is None
@@ -390,7 +390,7 @@ class _Peeks:
         while not done:
             data, index = self.at(position, BLOCK_HEADER_SIZE)
             if headers is not None:
-                # What does not compress is in very many blocks, each of the same size and read alone.
+                # Data that do not compress are in very many blocks, each of the same size and read alone.
                 while data.startswith(FULL_BLOCK, index):
                     headers.append(FULL_BLOCK_HEADER)
                     position += BLOCK_HEADER_SIZE + MAX_BLOCK_SIZE

@@ -282,7 +282,7 @@ def _referred_to(window: bytes, decoded: Callable[[bytes], bytes]) -> bytes:
     both = bytearray(2 * len(low))
     both[IS_BIG::2], both[not IS_BIG :: 2] = low, pages
     used = bytearray(PAGE + MAX_WINDOW)
-    # What was not copied is the same with both, in page 0.
+    # Bytes that were not copied are the same in both, in page 0.
     for place in array("H", bytes(both)):
         used[place] = 0xFF
     mask = _number(used[PAGE:][-before:]) | 0xFF << 8 * (before - 1)

@@ -395,7 +395,7 @@ class ContentStream:
             return None if not self._begun or self.frame_is_open else self._produced
 
     def whole_frame(self) -> bytes | None:
-        """Return the content of a frame that is at hand from its beginning to its end, and alone; or None."""
+        """Return the content of a frame that is buffered from beginning to end, and alone; or None."""
         with self._lock:
             self._forget_frames()
             data = self._data

@@ -215,7 +215,7 @@ class Channel:
         while line := requests.readline():
             fields = json.loads(line)
             self._received.put((fields, requests.read(fields.pop("size"))))
-        # The first process has ended, so no one waits for what this one does, which may take long.
+        # The first process has ended, so nothing waits for this one, which may take long.
         os._exit(0)
 
     def receive(self) -> Message:
@@ -264,7 +264,7 @@ def serve() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.disable()
     limit("RLIMIT_AS", MAX_MEMORY)
-    # What libraries print must not come between the answers.
+    # Output of libraries must not come between the answers.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     channel = Channel(sys.stdin.buffer, answers)

@@ -1,6 +1,6 @@
 """A part of a film as a film of its own: its packets copied, from the keyframe before it on.
 
-Packets are copied as they are; only their times change, so that the clip begins at 0. Pictures that are
+Packets are copied unchanged but for their times, so that the clip begins at 0. Pictures that are
 decoded before they are shown belong to the clip if they are decoded before its end.
 """
 
@@ -66,7 +66,7 @@ def writing(target: IO[bytes], kind: FilmKind) -> Iterator[OutputContainer]:
             yield out
             out.close()
         except BaseException:
-            # What it would write at its end makes no film of what is there.
+            # A trailer would not make a valid film of an unfinished file.
             target.close()
             raise
 
@@ -173,7 +173,7 @@ class _DecodingTimes:
         if packet.dts is None:
             self._held.append(packet)
             if len(self._held) > MAX_HELD_PACKETS:
-                raise LimitError("says of no packet when it is decoded")
+                raise LimitError("its packets have no decoding times")
             return []
         return [*self._dated(packet.dts), packet] if self._held else [packet]
 

@@ -209,7 +209,7 @@ class _Sound(_Part):
         rate = context.sample_rate if is_usual or self.codec.startswith(("flac", "pcm_")) else OPUS_RATE
         self._stream = self._out.add_stream(self.codec, rate=rate)
         if self.codec == "flac":
-            # 16 or 24 bits, as they are; floating-point samples get 16.
+            # 16 or 24 bits are kept; floating-point samples get 16.
             self._stream.codec_context.format = "s32" if context.format.name.startswith("s32") else "s16"
         if context.channels == 1:
             self._stream.codec_context.layout = "mono"
@@ -228,7 +228,7 @@ class _Sound(_Part):
             self._graph = self._graph or self._trimming(frame)
             frame.pts = round((time - self._start) * frame.sample_rate)
             frame.time_base = Fraction(1, frame.sample_rate)
-            with reported(None, "sound changes its form, so it cannot be cut exactly"):
+            with reported(None, "the audio format changes midway, so it cannot be cut exactly"):
                 self._graph.push(frame)
             self._pull()
 

@@ -33,7 +33,7 @@ MAX_DEPTH: Final = 12
 MAX_BOXES: Final = 256
 """Boxes of the film before its index."""
 NEAR: Final = 128 << 10
-"""Where boxes after the index are checked, too: bytes that are read in any case."""
+"""Where boxes after the index are also checked: bytes that are read in any case."""
 MAX_COMPRESSED_INDEX: Final = 32 << 20
 STEP: Final = 60 << 10
 

@@ -152,11 +152,11 @@ class FilmFile:
     def _step_at(self, position: int) -> int:
         for start, stop in self._expected:
             if start - MERGED_GAP <= position < stop:
-                # What follows it is a place of its own.
+                # The bytes after it are a place of their own.
                 self._step = FIRST_STEP // GROWTH
                 return min(stop - position, MAX_EXPECTED_STEP)
         self._step = min(self._step * GROWTH, MAX_STEP) if position == self._end else FIRST_STEP
-        # What is expected is read by itself, later.
+        # Expected bytes are read by themselves, later.
         following = min((start for start, _ in self._expected if start > position), default=self.size)
         return min(self._step, following - position)
 

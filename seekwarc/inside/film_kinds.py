@@ -1,4 +1,4 @@
-"""The kinds of films and sound that are read and written, told by how they begin.
+"""The kinds of films and sound that are read and written, recognized by how they begin.
 
 libav would find the format of anything by itself, playlists included, and open the files and addresses that
 these name. So the format is chosen here, by the first bytes, from a list without such formats.

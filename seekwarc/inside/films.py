@@ -59,7 +59,7 @@ OPTIONS: Final = {
     "probesize": str(PROBED),
     "max_pixels": str(MAX_PIXELS),
     "max_streams": str(MAX_STREAMS),
-    # No other file or address is opened; see `kind_of`, too.
+    # No other file or address is opened; see also `kind_of`.
     "protocol_whitelist": "none",
     "enable_drefs": "0",
     # Without it, libav reads a fragmented film from its beginning to seek in it.
@@ -81,7 +81,7 @@ def media_library() -> Any:  # noqa: ANN401 - a module
 
 
 def _raises_for_metadata(av: Any) -> bool:  # noqa: ANN401 - a module
-    """Tell whether PyAV must be told not to raise for metadata that is not UTF-8, as before version 19."""
+    """Return whether PyAV must be asked not to raise for metadata that is not UTF-8, as before version 19."""
     return int(av.__version__.partition(".")[0]) < 19
 
 
@@ -144,7 +144,7 @@ class Film(Closing):
             )
         self.file.forget()
         streams = self.container.streams
-        # The picture of an album is a stream, too; and damage makes codecs that there are not.
+        # The picture of an album is also a stream; and damage makes codecs that there are not.
         pictured = [it for it in streams.video if it.codec_context and not _is_cover(it)]
         self.video: VideoStream | None = pictured[0] if pictured else None
         self.audio: Sequence[AudioStream] = tuple(it for it in streams.audio if it.codec_context)
@@ -247,7 +247,7 @@ class Film(Closing):
         self, begin: Fraction, streams: Sequence[Timed], until: Fraction | None
     ) -> Iterator[Packet[Any]]:
         reference = streams[0]
-        with reported(self.file, f"has an index that does not lead to {time_text(begin)}"):
+        with reported(self.file, f"its index has no entry for {time_text(begin)}"):
             self.container.seek(self.ticks(reference, begin), stream=reference)
         self.file.forget()
         if until is not None:
@@ -302,7 +302,7 @@ def _kind(file: FilmFile) -> FilmKind:
     try:
         return kind_of(file)
     except UnsupportedError:
-        # What cannot be read is of no kind.
+        # A file that cannot be read is of no kind.
         file.check()
         raise
 

@@ -99,7 +99,7 @@ class FilmApart(Closing):
         if not self._is_open:
             return
         self._is_open = False
-        # What was stopped in the middle cannot go on.
+        # Work that was stopped in the middle cannot go on.
         if not self._is_busy:
             self._process.send({"kind": "close"})
             if self._process.receive() is not None:

@@ -107,7 +107,7 @@ def _opened(data: bytes) -> tuple[PdfReader, int]:
     except MemoryError as error:
         raise LimitError("the PDF takes too much memory") from error
     except Exception as error:
-        # pypdf has errors of its own, and raises nearly all of Python's, too.
+        # pypdf has errors of its own, and also raises nearly all of Python's.
         raise FormatError(f"the PDF cannot be read: {type(error).__name__}: {error}") from error
 
 

@@ -79,7 +79,7 @@ class Pictures:
     """The pictures of a film, at any times.
 
     Args:
-        film: The film, whose packets no one else reads meanwhile.
+        film: The film, whose packets are not read elsewhere meanwhile.
         max_decoded: Pictures that may be decoded from a keyframe on for each.
         take_last: If there are more, take the one that was decoded last, instead of raising.
 

@@ -11,7 +11,7 @@
     type:pdf            of that media type: type:text/html, type:image/*
 
 The index knows which words a page has, but neither their order nor their number. So the expression made for
-it may find too many pages: `is_exact` tells, and then `matches` decides by the text itself.
+it may find too many pages: `is_exact` is then false, and `matches` decides by the text itself.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Words:
 
     words: tuple[str, ...]
     is_prefix: bool = False
-    """Whether other words that begin with the last one match, too."""
+    """Whether other words that begin with the last one also match."""
     in_title: bool = False
 
     @property

@@ -3,7 +3,7 @@
 A phrase finds the pages that have all of its words, in any order: whether one matches, its text says
 (`TextQuery.matches`). The file was made as a whole and is never changed in place, so it is opened as
 immutable. One that someone else made may be hostile: its tables must be exactly those that are made here, a
-search ends when its time is up, and what comes of it is no more than numbers and texts.
+search ends when its time is up, and its results are only numbers and texts.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ class SearchFile(Closing):
         return " UNION ALL ".join(parts), values
 
     def page(self, number: int) -> tuple[int, str | None]:
-        """Return what tells the text of a page from others (see `text_key`), and its title."""
+        """Return what distinguishes the text of a page (see `text_key`), and its title."""
         rows = self._rows("SELECT hash, title FROM page WHERE id = ?", number)
         key, title = rows[0] if rows else (0, None)
         return self._number(key), title if isinstance(title, str) else None
@@ -276,7 +276,7 @@ class SearchFile(Closing):
         ours = {statement.split()[3 if "VIRTUAL" in statement else 2] for statement in SCHEMA}
         if not made >= set(SCHEMA) or names != ours | SHADOWS or len(made) != len(names):
             raise FormatError(
-                "the search index is damaged: its tables are not those of one", source=self.name
+                "not a seekwarc search index, or a damaged one: unexpected tables", source=self.name
             )
 
     def _is_late(self) -> bool:

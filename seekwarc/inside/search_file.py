@@ -248,12 +248,12 @@ def connected(path: str, *, uri: bool = False) -> sqlite3.Connection:
 
 
 def text_key(text: str, title: str | None) -> int:
-    """Return a number that tells texts apart: 64 bits of a hash, as SQLite stores them."""
+    """Return a number that distinguishes texts: 64 bits of a hash, as SQLite stores them."""
     return _hashed(f"{title or ''}\0{text}")
 
 
 def digest_key(digest: str) -> int:
-    """Return a number that tells digests apart, as header fields state them."""
+    """Return a number that distinguishes digests, as header fields state them."""
     return _hashed(digest.lower())
 
 

@@ -50,7 +50,7 @@ def contact_sheet(pictures: Iterable[Picture], *, width: int = SHEET_WIDTH, colu
     cells: list[tuple[VideoFrame, str]] = []
     count = area = 0
     for count, it in enumerate(pictures, 1):  # noqa: B007 - how many there were
-        # What is no longer on the largest sheet need not be in memory.
+        # Pictures no longer on the largest sheet need not be in memory.
         if area <= MAX_SIDE * MAX_SIDE:
             cells.append((scaled(it, width, form=PIXELS["png"]), time_text(it.time)))
             area += width * cells[-1][0].height

@@ -1,7 +1,7 @@
 """The text of pages: HTML, PDF and plain text, from any binary file.
 
 What a file is follows from its media type and its first bytes, for both may be wrong. Small pages are parsed
-in this process. What a hostile file can make take minutes or gigabytes, a large page or a PDF, is parsed in
+in this process. A large page or a PDF, which a hostile file can make take minutes or gigabytes, is parsed in
 another process that ends itself at its limits (`apart.py`).
 """
 
@@ -39,7 +39,7 @@ UNKNOWN: Final = frozenset(
 )
 XML: Final = frozenset({"application/xml", "text/xml"})
 NOT_PROSE: Final = frozenset({"text/css", "text/ecmascript", "text/javascript", "text/x-javascript"})
-"""Types of text/ that no one reads as text."""
+"""Types of text/ that are not read as text."""
 
 _PAGE = re.compile(
     rb"\s*+(?:<\?xml[^>]*+>\s*+)?(?>(?:<!--(?>(?:[^-]++|-(?!->))*)-->\s*+)*)<(?:!doctype\s++html|html|head|body)[\s>]",

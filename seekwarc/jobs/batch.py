@@ -79,8 +79,8 @@ def _refuse_collisions(jobs: Sequence[Job], folder: str) -> None:
     for job in jobs:
         if os.path.realpath(job.target or "") in paths:
             raise TargetError(
-                f"would be made of {job.source}, and is itself a file to be read; name another "
-                f"folder than {folder}, nothing was written",
+                f"is the output for {job.source}, but also one of the inputs; choose a folder other than "
+                f"{folder}. Nothing was written",
                 source=job.target,
             )
 

@@ -2,7 +2,7 @@
 
 Where it is cut is a guess by the bytes from there on, which is wrong in an archive inside an archive. But
 work on a part reads it to its end, and fails if that is inside a record. So the parts before the first that
-fails hold the records that one process would find, each once. A part fails, too, if it is damaged, if its
+fails hold the records that one process would find, each once. A part also fails if it is damaged, if its
 process dies, or if the file is replaced. Then the caller goes on at its beginning in this process, and
 reports what one process would have reported. If it reads on to a record that a later part begins with, it may
 take the result of that part again.

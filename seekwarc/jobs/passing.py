@@ -14,7 +14,7 @@ __all__ = ["OnError", "readable"]
 File = TypeVar("File")
 Examined = TypeVar("Examined")
 OnError: TypeAlias = Literal["raise", "skip"] | Callable[[FormatError | SourceError], object]
-"""What is done with a file that cannot be read: an error is raised, or the file is left out."""
+"""How to handle a file that cannot be read: an error is raised, or the file is left out."""
 
 
 def readable(

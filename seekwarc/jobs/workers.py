@@ -126,7 +126,7 @@ class _Crew:
         keep_going: bool = False,
         room: Callable[[int], bool] = lambda _: True,
     ) -> Iterator[Outcome]:
-        """Yield outcomes as they come. `room` tells whether one of the jobs that wait, so many, may begin."""
+        """Yield outcomes as they come. `room` says whether one of that many waiting jobs may begin."""
         waiting = deque(jobs)
         while True:
             idle = [worker for worker in self._workers if worker.job is None]

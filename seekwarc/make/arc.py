@@ -2,8 +2,8 @@
 
 The fields of the line get their names in WARC, as warcio has them, and the digests of block and payload are
 added. WARC-Record-ID is made of the line and the block: the same record gets the same one whenever, and from
-whatever compression, it is converted. What has no URL of HTTP becomes a resource, since its block has no HTTP
-head. Fields that WARC has no name for, such as those of version 2, are lost; a malformed date is left out.
+whatever compression, it is converted. A record without a URL of HTTP becomes a resource, since its block
+has no HTTP head. Fields that WARC has no name for, as in version 2, are lost; a malformed date is left out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Converting parts of one file in several processes, into a file that is the same as by one process.
 
 Each process writes the records of a part into a spool, without what a file has at its ends: the dictionary
-and the table of all frames. Here the spools are joined in order. What was joined is read back and compared in
+and the table of all frames. Here the spools are joined in order. Joined parts are read back and compared in
 a thread, part by part, while other parts are converted. The digest of all content is made on that way, too,
 since it must be made in order.
 """
@@ -116,7 +116,7 @@ class Joined:
         self._wait(MAX_WAITING)
 
     def _wait(self, most: int) -> None:
-        # What is wrong should be known soon.
+        # Report errors early.
         while self._waiting and (self._waiting[0][0].done() or len(self._waiting) > most):
             self._waiting[0][0].result()
             self._waiting.popleft()

@@ -79,7 +79,7 @@ def content_digest(source: RangeSource, *, max_dictionary_size: int = MAX_DICTIO
 class _CheckedOutput(Output):
     """An output that is decompressed again, and compared, before it becomes the final file.
 
-    A file is read back from the disk. What goes into a pipe is decompressed by a thread on the way.
+    A file is read back from the disk. Output to a pipe is decompressed by a thread on the way.
     """
 
     def __init__(self, output: Output, expected: Callable[[], str] | None, on_progress: Progress) -> None:

@@ -41,7 +41,7 @@ __all__ = ["LineOptions", "Lines", "Place"]
 
 METHODS_WITH_BODY: Final = ("POST", "PUT")
 NOTHING: Final = ("", "")
-"""Method and body that are not told, of a request of another method."""
+"""No method and body: for a request of another method."""
 UNSTATED_BODY: Final = 8 << 10
 """Bytes of a request body that are used if there is no Content-Length."""
 MAX_DATE: Final = 40
@@ -154,7 +154,7 @@ class Lines:
         if is_shared(record) or not record.length:
             raise FormatError(
                 "this record shares its frame or gzip member with others, so it gets no line; "
-                "`seekwarc convert` mends that"
+                "`seekwarc convert` repairs that"
             )
         stated = record.header.get("WARC-Date")
         timestamp = _timestamp(stated or "")
@@ -244,7 +244,7 @@ def _details(record: Record) -> dict[str, str]:
     head = record.http
     redirect = head.get("Location") if head is not None and head.status in REDIRECTS else None
     if redirect is not None and record.target_uri is not None:
-        # A URL that cannot be parsed is kept as it stands.
+        # A URL that cannot be parsed is kept unchanged.
         with contextlib.suppress(ValueError):
             redirect = urljoin(record.target_uri, redirect)
     detected = record.identified_payload_type

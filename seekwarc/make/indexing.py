@@ -175,7 +175,7 @@ class _PartLines:
                 archive, self.filename, self.wanted, problems.append, self.sidecar, listed=self.listed
             )
             with open(spool, "xb") as file:
-                # What is sorted in parts already is soon sorted as a whole.
+                # Sorted parts are soon sorted as a whole.
                 file.writelines(sorted(line.build() for line in found))
         return None if found.damaged else _Made(part.stop, spool, problems)
 

@@ -1,4 +1,4 @@
-"""Files of pages: their lines of JSON as they are, compressed with gzip, or as rows of Parquet."""
+"""Files of pages: their lines of JSON, plain or compressed with gzip, or as rows of Parquet."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ class _Making:
     """Offsets of problems."""
 
     def of(self, archive: Reader) -> Iterator[SidecarRecord]:
-        """Yield the large records with their spans. What one takes is not decompressed a second time."""
+        """Yield the large records with their spans. Records that a caller takes are decompressed once."""
         offset, passed = 0, -1
         self.is_framed = archive.compression == "zst"
         end = archive.size or 0 if archive.compression != "none" else 0

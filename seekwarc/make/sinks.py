@@ -1,6 +1,6 @@
 """What conversions read and write: the content of a file, and sinks with the interface of a `Writer`.
 
-A `Writer` writes .warc.gz and .warc, too, but compresses in jobs that can be rolled back. A conversion needs
+A `Writer` also writes .warc.gz and .warc, but compresses in jobs that can be rolled back. A conversion needs
 neither: writing records straight through takes a third less time, and makes a .warc.gz of small records 2 %
 smaller.
 """
@@ -188,11 +188,11 @@ class CopyPart:
 
 
 class PartsWriter(Writer):
-    """A writer of one file, which takes parts of it, too."""
+    """A writer of one file, which also takes parts of it."""
 
     @property
     def options(self) -> WriteOptions:
-        """The options of the parts, too."""
+        """The options, also those of the parts."""
         return self._options
 
     def add_part(self, part: PartFile) -> None:

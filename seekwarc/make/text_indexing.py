@@ -65,7 +65,7 @@ class TextIndexing:
     files: int = 0
     """Number of files that were read."""
     unchanged: int = 0
-    """Number of files that the index has already, as they are."""
+    """Number of files that the index already has, unchanged."""
     problems: int = 0
     """Number of damaged places, and of records that are not in the index because they are damaged."""
 
@@ -346,7 +346,7 @@ def index_text(
 
 
 def version_of(source: str) -> str | None:
-    """Return what tells versions of a file apart; None if nothing does."""
+    """Return what distinguishes versions of a file; None if nothing does."""
     with closing(open_source(source)) as stored:
         if stored.is_pipe:
             raise SeekWarcError(

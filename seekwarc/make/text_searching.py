@@ -1,6 +1,6 @@
 """Searching the texts of archives: the pages that an index knows, and what their records say of them.
 
-An index has no text, so a snippet is made of the record, which is read again. So it is decided, too, whether
+An index has no text, so a snippet is made of the record, which is read again. This also decides whether
 a page has the words of a phrase in their order: the best pages are read until enough are found.
 """
 
@@ -270,7 +270,7 @@ class SearchIndex(Closing):
                     return _Text(page, None)
                 found = _Text(None, f"{path} has changed since it was indexed")
             first = first or found
-        return first or _Text(None, "no record in the index has this text any more")
+        return first or _Text(None, "no record in the index has this text now")
 
     def _read(self, path: str, capture: Capture) -> tuple[PageText | None, bool]:
         """Return the text of a capture, and whether its file is the one that was indexed."""
@@ -288,7 +288,7 @@ class SearchIndex(Closing):
             if not self._remote:
                 raise SourceError("is read only if that is allowed (`--remote`)", source=path)
         elif not os.path.isfile(path.partition(SEPARATOR)[0]):
-            raise SourceError("is not there any more", source=path)
+            raise SourceError("no longer exists", source=path)
         reader = WholeReader(path)
         self._opened.append(reader)
         return self._readers.put(path, reader)
@@ -302,7 +302,7 @@ class _Text(NamedTuple):
 def _conditions(**given: Any) -> Conditions:  # noqa: ANN401 - SearchConditions, checked here
     unknown = given.keys() - SearchConditions.__annotations__.keys()
     if unknown:
-        raise TypeError(f"there is no condition {', '.join(sorted(unknown))}")
+        raise TypeError(f"unknown condition: {', '.join(sorted(unknown))}")
     selection = Selection.of(**given)
     return Conditions(
         since=-(-selection.since // 10**6) if selection.since is not None else None,

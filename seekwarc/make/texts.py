@@ -1,7 +1,7 @@
 """The text of the pages in WARC files, as JSON Lines or Parquet, for search engines and language models.
 
 The pages of a file come in its order, of several files in theirs, also if several processes work on parts of
-a large one. What they make are lines of JSON, of which Parquet is made at the end (`page_files.py`).
+a large one. They make lines of JSON, of which Parquet is made at the end (`page_files.py`).
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ class _Pages:
 
 
 def _key(title: str | None, text: str) -> bytes:
-    """Return what tells pages apart; digests that records state may be wrong, and would hide other pages."""
+    """Return what distinguishes pages; stated digests may be wrong, and would hide other pages."""
     return hashlib.blake2b(f"{title or ''}\0{text}".encode(), digest_size=16).digest()
 
 

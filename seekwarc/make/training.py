@@ -3,8 +3,8 @@
 A dictionary holds text that is common at the beginning of records of a kind, so it helps small records, and
 the beginnings of larger ones. A crawl is read once, in order, whatever its size, so the samples must be
 chosen while it goes by (`_Reservoir`). They must be balanced, since most records of a crawl are of very few
-kinds (`_Sampler`), and mixed, since the trainer looks at them piece by piece. What does not compress anyway,
-as images, must not fill the dictionary. One record of ten is not trained on but measured, so that a
+kinds (`_Sampler`), and mixed, since the trainer looks at them piece by piece. Incompressible data,
+such as images, must not fill the dictionary. One record of ten is not trained on but measured, so that a
 dictionary that only knows its samples by heart is not mistaken for a good one.
 
 The figures in this file were measured on crawls of 12,000 and 31,000 records (documentation of one site;

@@ -70,7 +70,7 @@ def create_wacz(
         done = tools.create_wacz(["a.warc.gz", "b.warc.zst"], "crawl.wacz", title="My crawl")
         print(done.pages, "pages")
 
-    Files in the wanted compression are copied as they are, the others are converted first. A .warc.zst is
+    Files in the wanted compression are copied unchanged, the others are converted first. A .warc.zst is
     always converted: players cannot read it.
 
     Args:

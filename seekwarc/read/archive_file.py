@@ -46,7 +46,7 @@ FILE_HEAD_AFAR: Final = 64 << 10
 
 
 class ArchiveFile:
-    """An open file: its bytes, decoder, tables and counters; with `SidecarOptions` its sidecar, too."""
+    """An open file: its bytes, decoder, tables and counters; with `SidecarOptions` also its sidecar."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class ArchiveFile:
         return self.source, self.options.but(on_error="raise"), rest
 
     def __setstate__(self, state: tuple[Fetcher, ReadOptions, dict[str, Any]]) -> None:
-        # What was found by reading is not copied: decoder, cache and tables are made again when needed.
+        # Findings of earlier reads are not copied: decoder, cache and tables are made again when needed.
         source, options, rest = state
         ArchiveFile.__init__(self, source, options, **rest)
 
@@ -159,7 +159,7 @@ class ArchiveFile:
             if not offset and blank_size(window.take(0, MAX_LEAD + len(RECORD_MAGIC))):
                 self._compression = "none"
                 return self._compression
-            # Records of an ARC file begin with a URL: only the beginning of the file tells what they are.
+            # Records of an ARC file begin with a URL: only the beginning of the file shows what they are.
             is_plain = self._compression == "none" or self.source.read(0, 2) == ARC_MAGIC[:2]
             if not head or not self.grammar.is_arc or not is_plain:
                 raise
@@ -176,7 +176,7 @@ class ArchiveFile:
         return self._grammar
 
     def refuse_arc(self) -> None:
-        """Raise an error if it is an ARC file, whose records cannot be copied as they are."""
+        """Raise an error if it is an ARC file, whose records cannot be copied unchanged."""
         if self.grammar.is_arc:
             raise UnsupportedError(
                 "an ARC file has no records of WARC to copy: `seekwarc convert` makes a WARC file of it",
@@ -304,7 +304,7 @@ class ArchiveFile:
         warnings.warn(f"{self.name}, offset {offset}: {problem}", FormatWarning, stacklevel=2)
 
     def silence(self, kind: str) -> None:
-        """Issue no warning for deviations of a kind, since the caller mends them."""
+        """Issue no warning for deviations of a kind, since the caller repairs them."""
         self._told.add(kind)
 
     def may_mend(self, cost: int) -> bool:

@@ -56,7 +56,7 @@ class TableStatus(StrEnum):
     UNCOMPRESSED = "uncompressed"
     """The file is not compressed, so that any byte can be read as it is."""
     SEGMENTS = "segments"
-    """The record is joined of several, each of which is reached in its own way."""
+    """The record is assembled from several, each of which is reached in its own way."""
     SIDECAR = "sidecar"
     """The record is not in frames, but a sidecar lists points at which it can be entered."""
     STREAM = "stream"
@@ -122,7 +122,7 @@ class RecordBody(ABC):
 
     @property
     def holes(self) -> tuple[tuple[int, int], ...]:
-        """Ranges [start, stop) that are in no record, of a body that is joined of several."""
+        """Ranges [start, stop) that are in no record, of a body that is assembled from several."""
         return ()
 
     @abstractmethod
@@ -238,7 +238,7 @@ class WholeBody(RecordBody):
         return ReadPlan(((self.offset, self.end),), self._size, self._frames_decoded, is_verified=True)
 
     def _content(self) -> bytes | memoryview:
-        # What an iteration has just decoded is not in the cache, which would cost a lock for each record.
+        # Content that an iteration has just decoded is not in the cache, which would cost a lock per record.
         key, content = self.file.frames.cache.latest
         return content if key == (self.offset, self.end, self._size) else self._decode()
 

@@ -70,7 +70,7 @@ def _streamed_record_at(
         record.body.choice = table
         record.body.known_end = offset + length if length is not None else None
         if not file.source.policy.is_far:
-            # All of a small record is in memory: so its header is compared, too.
+            # All of a small record is in memory, so its header is also compared.
             record.body.check_end(0)
     if record is not None and length is not None and not record.has_length:
         # Finding it out would take reading all of the record.

@@ -155,7 +155,7 @@ class ChunkedExtent(Extent):
         return self._size
 
     def look_ahead(self, position: int, seconds: float = math.inf) -> bool:
-        """See `Extent.look_ahead`. What was passed is kept: the next call goes on there."""
+        """See `Extent.look_ahead`. Progress is kept: the next call goes on there."""
         if self._size is None:
             until = time.monotonic() + seconds
             before: _Window | None = None
@@ -311,7 +311,7 @@ class ChunkedExtent(Extent):
                 window = self._window(self._start, self._start + found, found)
                 found = judge(window.data, size)
         except FormatError:
-            # Reading tells what is damaged, where it gets there. So far a CRLF speaks for chunks.
+            # Reading finds damage when it gets there. So far a CRLF indicates chunks.
             line = parse_chunk_line(window.data, 0, first=True)
             is_strict = line is not None and window.data[: line[1]].endswith(b"\r\n")
             self._note_reading(is_chunked=is_strict, in_doubt=False)

@@ -121,7 +121,7 @@ class BlockDigests:
             self.as_stored = None
 
     def finish(self, *, truncated: bool) -> bool:
-        """End the block, and tell whether its payload came to an end too: chunks may break off."""
+        """End the block, and return whether its payload also ended: chunks may break off."""
         chunked, size = self._chunked, self._stored_size
         if chunked is None:
             return True

@@ -124,7 +124,7 @@ class Extent:
         Only a body in chunked transfer coding takes any time. The next call goes on where this one ended.
 
         Returns:
-            Whether that is known now: it has them, or `known_size` tells how many it has.
+            Whether that is known now: it has them, or `known_size` is how many it has.
 
         Raises:
             ChecksumError: A frame that must be read for that is damaged.
@@ -160,7 +160,7 @@ class Extent:
 
     @property
     def holes(self) -> tuple[tuple[int, int], ...]:
-        """Ranges [start, stop) that no record has, in order: of a payload that is joined of its parts.
+        """Ranges [start, stop) that no record has, in order: of a payload that is assembled from its parts.
 
         A read that touches one raises `HoleError`. Empty for all other payloads.
         """

@@ -126,7 +126,7 @@ class FilledBody(RecordBody):
 
 def filled_body(file: ArchiveFile, offset: int, length: int | None = None) -> FilledBody | None:
     """Return the body with its gaps filled; None unless it is in a .warc.zst, in several known frames."""
-    # What a table claims is used only if the frames cannot be scanned.
+    # The claims of a table are used only if the frames cannot be scanned.
     for trust in (TableTrust.SCANNED, TableTrust.CLAIMED):
         try:
             window = file.window()

@@ -50,7 +50,7 @@ class MemberBody(WholeBody):
 
     @override
     def stored_end(self) -> int:
-        # What follows may belong to it: iterating knows, and else only decompressing tells.
+        # The next bytes may belong to it: iterating knows, otherwise only decompressing shows it.
         record = streamed_to_end(self.file, self.offset, "gz")
         return self.offset + record.length if record is not None else self.end
 
@@ -185,7 +185,7 @@ def _one_by_one(window: Window, offset: int, *, stop: int | None) -> Iterator[Sm
 def _small_member(window: Window, offset: int) -> tuple[int, bytes] | None:
     codec = gzip_codec()
     data = window.at_hand(offset, FIRST_STEP)
-    # What is in memory may end after the first byte.
+    # The bytes in memory may end after the first one.
     if data[:2] != b"\x1f\x8b"[: len(data)]:
         return None
     inflater = codec.inflater()

@@ -69,7 +69,7 @@ def scanned(file: ArchiveFile, offset: int, size: int) -> ScannedFrames | None:
     except TruncatedError:
         if file.strict:
             raise
-        # What comes before the cut can still be read.
+        # Frames before the cut can still be read.
         return None
     if file.strict and run.is_at_end and run.content_size < size - len(RECORD_END):
         raise TruncatedError(

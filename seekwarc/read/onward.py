@@ -39,10 +39,10 @@ def records_past_damage(
     """Yield the records of a file, or of a part of it, whatever is damaged in it.
 
     A damaged record has been yielded, if its header could be read: reading its block raises. `on_error` is
-    told of each damage, once, before the next record is looked for. What it raises ends the iteration.
-    `on_misfit`, or else `on_error`, is told last if `stop` is inside a record.
+    called once for each damage, before the next record is looked for. An exception in it ends the iteration.
+    `on_misfit`, or else `on_error`, is called last if `stop` is inside a record.
 
-    Worst case: each record is said to be longer than the file, which is then read to its end for each. After
+    Worst case: each record claims to be longer than the file, which is then read to its end for each. After
     a few passes that ends with an error.
     """
     search = RecordSearch(file, compression)
@@ -90,7 +90,7 @@ def _begin_of_damage(offset: int, record: Record | None, broken: Record | None) 
 def _refuse_hopeless(file: ArchiveFile, error: FormatError, begin: int) -> None:
     rest = (file.source.size or 0) - begin
     if isinstance(error, TruncatedError) and not file.may_mend(2 * rest):
-        raise LimitError("the lengths of so many records are wrong that what follows is not searched")
+        raise LimitError("too many records have wrong lengths; the rest of the file was not searched")
 
 
 def _misfit(

@@ -43,7 +43,7 @@ _DIGITS: Final = r"[0-9]{1,18}"
 
 
 class Reader(Closing):
-    """An open WARC file: .warc.zst, .warc.gz or .warc, told apart by its content.
+    """An open WARC file: .warc.zst, .warc.gz or .warc, recognized by its content.
 
     Iterating yields every record in file order; each iteration starts again from the first. Records stay
     usable, in any order and from several threads, until the reader is closed.
@@ -73,7 +73,7 @@ class Reader(Closing):
         sidecar: Whether to read large records of a .warc.gz, and large frames of a .warc.zst, by the sidecar
             that lies beside it ("NAME.seek", see spec-notes/sidecar.md), which is done unless the file is
             read strictly; or the path or URL of the sidecar. One that was made of another archive is not
-            used, with a warning. What is read in order from a record's beginning is decompressed without it.
+            used, with a warning. Reads in order from a record's beginning decompress without it.
         on_error: What iterating does at damage: "raise"; "skip", to go on with the next record that can be
             found; or a function, which is called with the damage first. The damaged record has been yielded
             before, if its header could be read.
@@ -139,7 +139,7 @@ class Reader(Closing):
         self._file.close()
 
     def __copy__(self) -> Self:
-        # What is shared would be closed for both.
+        # Shared objects would be closed for both.
         return copy.deepcopy(self)
 
     @property
@@ -243,7 +243,7 @@ class Reader(Closing):
         Raises:
             FormatError: Damage was reached, unless `on_error` says otherwise, or no record begins at `start`.
                 After the last record also if `stop` is inside a record: another part then begins with
-                what is not a record of the file. A function given as `on_error` is called with that, too;
+                what is not a record of the file. A function given as `on_error` is also called with that;
                 "skip" does not pass over it.
             RangeError: `start` is negative, or after `stop`.
             SourceError: The stored bytes are unavailable, or a pipe.

@@ -97,7 +97,7 @@ class Record(DefinedFields):
         return html_table(f"{self.type} at {self.offset} of {self.source}", [], rows[:MAX_FIELDS], note=note)
 
     def __getstate__(self) -> dict[str, object]:
-        # What was found by reading holds on to the open file.
+        # Findings of earlier reads hold on to the open file.
         return {
             "header": self.header,
             "body": self.body,

@@ -3,7 +3,7 @@
 A Content-Length is believed as long as the line breaks and the next record, or the end of the file, follow
 the block that it measures. If they do not, the next record is searched for nearby: first within the block,
 which is then too long, and then after it. warcio and FastWARC read many of these files; reading the rest of
-the file is worth more than insisting. What is found is in `Record.problem`.
+the file is worth more than insisting. Findings are in `Record.problem`.
 
 If a Content-Length reaches beyond the end of the file, `later` decides whether the file is cut off.
 
@@ -63,7 +63,7 @@ NEARBY_BEFORE: Final = 64 << 10
 """How far back from the end of a block that is not compressed it is looked for."""
 SHARED: Final = (
     "several records share one frame or gzip member, or do not begin their own; they can be read in order, "
-    "but their offsets lead to the first one only. `seekwarc convert` mends that"
+    "but their offsets lead to the first one only. `seekwarc convert` repairs that"
 )
 LEAD: Final = (
     "blanks, line breaks or a byte order mark come before this record; `seekwarc recover` leaves them out"

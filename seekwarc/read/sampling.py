@@ -62,7 +62,7 @@ def _record_of(
     file: ArchiveFile, listed: array[int], number: int, search: RecordSearch, record_at: RecordAt
 ) -> Record | None:
     def length_up_to(after: int) -> int | None:
-        # What the last frame begins may end with the file.
+        # A record that the last frame begins may end with the file.
         return listed[after] - offset if after < len(listed) else None
 
     offset = listed[number]

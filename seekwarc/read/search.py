@@ -1,7 +1,7 @@
 """Finding where records begin after damage.
 
 Goal: lose nothing that is whole, and never bring back a record of an archive inside an archive as one of this
-file, as far as anything in the file tells the two apart.
+file, as far as anything in the file distinguishes the two.
 
 Plan: a record is known by its header. Candidates come from the length of the damaged record, from stepping
 from frame to frame, from the tables at the end of the file, and at last from every byte; the nearest wins
@@ -139,7 +139,7 @@ class RecordSearch:
     ) -> int:
         """Return the offset at which the next record begins that can be read; the file's size without one.
 
-        The record at `begin` is damaged, in the frame at `damage` if that is known; `between` tells that the
+        The record at `begin` is damaged, in the frame at `damage` if that is known; `between` says that the
         damage is not inside a record, so that records may have been passed unseen.
 
         Raises:
@@ -172,7 +172,7 @@ class RecordSearch:
         if header is not None:
             end = self._end_of(begin, record_size(header))
             if end is not None:
-                # What looks like a record before it is part of its block: an archived WARC file.
+                # Anything before it that looks like a record is part of its block: an archived WARC file.
                 return end if self._begins(end) else self._from(end, between=between)
             # Its length may be a lie, and the damage that of another record after it.
             whole = self._whole_record(begin, position)
@@ -309,8 +309,8 @@ class RecordSearch:
         window = Window(self._source)
         plain, grammar = self._compression == "none", self._file.grammar
         beginning = _BEGINNINGS.get(self._compression, grammar.beginning)
-        # What a header that begins in a step may need lies within one step and a header.
-        # The byte before tells whether a line begins there.
+        # A header that begins in a step lies within one step and a header.
+        # The byte before shows whether a line begins there.
         before = min(offset, 1)
         size = before + SEARCH_STEP + MAX_HEADER
         while (end is None or offset < end) and len(data := window.take(offset - before, size)) > before:

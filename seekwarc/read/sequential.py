@@ -163,11 +163,11 @@ class StreamedRecords:
         self._has_lead = _has_lead(blank)
         # To all but strict readers a few line breaks are not worth a word.
         if blank and self._file.strict:
-            problem = f"{blank[:16]!r} stands before the first record"
+            problem = f"{blank[:16]!r} precedes the first record"
             raise FormatError(problem, source=self._file.name, offset=self.next_offset)
 
     def _is_shared(self, mark: Mark) -> bool:
-        """Return whether the frame of the next record has bytes of the record before, too."""
+        """Return whether the frame of the next record also has bytes of the record before."""
         return bool(mark.skip) and mark.position - mark.skip < self._block_end
 
     def _check_small_frame(self, record: Record) -> None:
@@ -258,7 +258,7 @@ class StreamedRecords:
                         end, empty_frames = (mark.offset, ()) if mark is not None else stream.passed
         except FormatError:
             if not stream.frame_is_open:
-                # What follows is damaged; this record is not.
+                # The next record is damaged; this one is not.
                 record.note_length(max(stream.frame_end - record.offset, 0))
             raise
         check_trailer(file, record.offset, self.trailer)
@@ -280,7 +280,7 @@ class StreamedRecords:
         else:
             end = end_of_empty_frames(end, empty_frames, record.offset)
             if mark is not None:
-                end = min(end, mark.offset)  # What was looked at may be in later frames.
+                end = min(end, mark.offset)  # Bytes already examined may be in later frames.
         record.note_length(end - record.offset)
         cast("StreamBody", record.body).end_at(end)
 
@@ -324,7 +324,7 @@ class StreamedRecords:
         head = self._head_within()
         if head is None or file.source.is_pipe:
             return False
-        # What will be read again. Where that is the rest of the file, in frames as small as can be, it costs
+        # Bytes to be read again. Where that is the rest of the file, in frames as small as can be, it costs
         # more than its bytes, and no sound writer does that often.
         reached = self._stream.position
         again = min(self._block_end, reached) - head.position

@@ -136,7 +136,7 @@ class SidecarFile:
         says that no stored byte from `known_end` on is of the record.
 
         Raises:
-            FormatError: What is listed is not this record.
+            FormatError: The listed record is not this one.
         """
         spans = self._directory.find(offset)
         if spans is None:
@@ -176,7 +176,7 @@ def open_sidecar(
         return _opened(open_source(named), archive, options)
     if named and reference is not None:
         return _referred_to(archive, options, reference)
-    # Only decoding all of a record tells whether a sidecar of unknown origin is right.
+    # Only decoding all of a record shows whether a sidecar of unknown origin is right.
     beside = archive.beside(SIDECAR_SUFFIX) if named and not options.strict else None
     with suppress(SourceError):
         return _opened(beside, archive, options) if beside is not None else None

@@ -3,8 +3,8 @@
 Goal: a file of any size is planned with one read of its end, and a short one at each place where it is cut.
 
 Plan: the tables at the end of a .warc.zst list all frames. A record of several frames is followed by a table
-of its own, which is listed as an entry without content, and whose size tells how many frames it lists: those
-belong to one record. Every other frame with content is a record. What a crawled site sent is inside frames,
+of its own, which is listed as an entry without content, and whose size shows how many frames it lists: those
+belong to one record. Every other frame with content is a record. Content of a crawled site is inside frames,
 and cannot change this, however much it looks like records. At each place that is chosen, a record must begin
 that ends where a frame does, after a frame that is a record by itself or ends one. If that does not hold,
 as in some files of other tools, an index gives offsets. Otherwise, in a file that is near, frames are stepped
@@ -51,7 +51,7 @@ WALK_READ: Final = 4 << 10
 ENTRY_SIZES: Final = (12, 8)
 SIZE_BYTES: Final = 4
 """Bytes of ISIZE, the last ones of a gzip member (RFC 1952, section 2.3.1)."""
-NO_GZIP: Final = "only an index tells where records begin in a .warc.gz: make one with `seekwarc index`"
+NO_GZIP: Final = "only an index says where records begin in a .warc.gz: make one with `seekwarc index`"
 NO_TABLE: Final = "no table lists all of the file: make one with `seekwarc concat`, or pass an index of it"
 
 NextStart = Callable[[int], int | None]
@@ -198,7 +198,7 @@ def large_records(file: ArchiveFile, min_size: int) -> Iterator[Record]:
 
     Tables only tell where to look. In a file that is near, the frames of each record are scanned; in one that
     is far, the record's own table must be there, and its last frame must end where that says. So the length
-    of each is its own. In a .warc.gz a sidecar tells where to look. What is damaged, cut off, or not what
+    of each is its own. In a .warc.gz a sidecar says where to look. What is damaged, cut off, or not what
     the tables say, is left out.
     """
     links = file.tables.links
@@ -216,7 +216,7 @@ def large_records(file: ArchiveFile, min_size: int) -> Iterator[Record]:
         yield from _members(file, min_size)
     elif not file.source.policy.is_far:
         walk = plain_records if compression == "none" else framed_records
-        # What comes after damage is not looked for here.
+        # Records after damage are not looked for here.
         with suppress(FormatError):
             for record in walk(file, file.window()):
                 if record.size >= min_size and not (record.skip or record.is_cut_off) and record.length:

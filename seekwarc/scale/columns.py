@@ -76,7 +76,7 @@ def checked_columns(columns: Iterable[str] | None) -> tuple[str, ...]:
     names = tuple(columns)
     for name in names:
         if name not in TYPES:
-            raise ValueError(f"there is no column {name!r}; the columns are {', '.join(TYPES)}")
+            raise ValueError(f"unknown column: {name!r}; the columns are {', '.join(TYPES)}")
     if len(set(names)) < len(names):
         raise ValueError(f"a column is named twice: {', '.join(names)}")
     return names

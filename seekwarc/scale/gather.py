@@ -7,7 +7,7 @@ Plan: ranges are taken in groups. Those of a group are sorted by file and place,
 are stored near each other (`scale/ranges.py`), several files at a time, and put back in order. While one
 group is handed out, the next is read.
 
-Worst case: payloads much larger than their stored bytes, or that claim to be. What the groups hold in memory
+Worst case: payloads much larger than their stored bytes, or that claim to be. The memory of the groups
 is counted before it is read, by the bytes that are wanted, or by the length that the record states; a
 range that does not fit is read alone when its turn comes.
 """
@@ -280,7 +280,7 @@ def _range_of(row: Wanted) -> _Range:
     if values and isinstance(values[0], os.PathLike):
         values[0] = os.fspath(values[0])
     if not values or not isinstance(values[0], str):
-        raise RangeError(f"this row names no file, offset, length, start and stop: {str(row)[:200]}")
+        raise RangeError(f"expected a row of file, offset, length, start, stop: {str(row)[:200]}")
     offset, length, start, stop = (None if it is None else _whole_number(it, row) for it in values[1:])
     start = start or 0
     if offset is None or length == 0 or (stop is not None and stop < start):

@@ -99,7 +99,7 @@ def _planned(fetch: Fetch, wanted: Sequence[WantedRange]) -> Iterator[tuple[Want
 
 
 def _head_and_table(wanted: WantedRange) -> tuple[Span, Span]:
-    """Return where a record's header is stored, and its seek table, if its length tells where that may be."""
+    """Return where a record's header is stored, and its seek table, if its length shows where that may be."""
     head = wanted.offset, wanted.offset + RECORD_HEAD
     if wanted.length is None:
         return head, head

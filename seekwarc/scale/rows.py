@@ -1,9 +1,9 @@
 """The rows of a file: what a table says of each record, and of what cannot be read.
 
-Plan: a record is described while iteration stands at it, for then its first frame is decoded; it becomes a
-row when the next record was found, for then its length is known, and whether it is damaged. Iteration tells
-what is wrong (`on_error` of the `Reader`): that is the error of the row if it lies within the record, and a
-row of its own if it lies between two.
+Plan: a record is described while it is the current one, since its first frame is then decoded; it becomes a
+row when the next record was found, since its length, and whether it is damaged, are then known. Iteration
+says what is wrong (`on_error` of the `Reader`): that is the error of the row if it lies within the record,
+and a row of its own if it lies between two.
 
 A row keeps headers as their bytes, from which `columns.py` takes the columns of many rows at a time: a header
 of 1 MiB may have half a million fields, and each of them would be several Python objects.
@@ -125,7 +125,7 @@ def size_of(record: Record) -> int:
     """Return the bytes of a record's payload, for which a body in chunked transfer coding has to be read."""
     payload = record.payload
     if payload.known_size is None and record.body.file.source.policy.max_prefetch:
-        # What is read in order is prefetched. Counted alone, the chunks of each frame would take a request.
+        # Reads in order are prefetched. Counted alone, the chunks of each frame would take a request.
         with payload.open() as file:
             while file.read(STEP):
                 pass
@@ -154,7 +154,7 @@ class Rows:
 
     def of(self, part: Split) -> Iterator[Row]:
         """Yield a row for each record of a part that is wanted, and for what cannot be read."""
-        # What was found to be wrong since the last record.
+        # Problems found since the last record.
         damage: list[SeekWarcError] = []
         on_error: Literal["raise"] | Callable[[FormatError], object] = damage.append
         if self.on_error == "raise":

@@ -66,12 +66,12 @@ def splits(
         urls: Paths and URLs, as `seekwarc.open` takes them, folders, and patterns (`s3://bucket/*.warc.zst`);
             one, or several.
         target_bytes: Stored bytes of a part, about. Of parts of a payload: bytes of the payload.
-        inside_records: Cut the payloads of records that are larger than `target_bytes`, too. Such a record is
+        inside_records: Cut the payloads of records larger than `target_bytes` as well. Such a record is
             in no part of kind "records", but one or more of kind "payload". In a .warc.gz only records that a
             sidecar lists are cut.
         delimiter: Cut payloads only after these bytes: after a line feed, each line is in one part. Where
             none comes within 16 MiB, the part is longer.
-        index: An index, as `Index` takes it, that tells where records begin in files whose tables do not,
+        index: An index, as `Index` takes it, that says where records begin in files whose tables do not,
             such as .warc.gz. Files of the same name in other folders are taken for those that it names.
         **options: Options of `seekwarc.open`.
 
@@ -110,7 +110,7 @@ def splits(
 def _address(name: object) -> str:
     """Return the URL, or the path as it is found from any folder."""
     if not isinstance(name, str):
-        raise TypeError(f"a split is made of a file that is named by text, not of {type(name).__name__}")
+        raise TypeError(f"a split needs a path or URL as a string, not {type(name).__name__}")
     return name if "://" in name else os.path.abspath(name)
 
 

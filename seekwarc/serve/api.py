@@ -144,7 +144,7 @@ class _Api:
 
     def search(self, request: Request) -> dict[str, Any]:
         if self._search is None:
-            raise NotFoundError("there is no search index: name one with --search, or among the files")
+            raise NotFoundError("no search index: name one with --search, or among the files")
         return self._search.answer(request)
 
     def glance(self, _: Request) -> dict[str, Any]:
@@ -292,7 +292,7 @@ class _Api:
         name = request.path_params["view"]
         view = self._views.get(name)
         if view is None:
-            raise NotFoundError(f"no view is named {name[:60]!r}, or it was forgotten since")
+            raise NotFoundError(f"no view named {name[:60]!r} (it may have expired)")
         return {
             "requests": view.requests,
             "bytes_asked": view.bytes_asked,

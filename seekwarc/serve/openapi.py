@@ -56,7 +56,7 @@ _REFERENCE = {
 }
 
 _SCHEMAS: Final = {
-    "Error": _object(error=_object(kind=_text(), message=_text("What went wrong, as a sentence"))),
+    "Error": _object(error=_object(kind=_text(), message=_text("The error, as a sentence"))),
     "Summary": _object(
         complete=_described(_BOOLEAN, "Whether all files were scanned"),
         records=_count("Records found so far"),
@@ -107,7 +107,7 @@ _SCHEMAS: Final = {
         status=_count("Of the HTTP response", null=True),
         size=_count("Length of the block"),
         parts=_count("Parts of a resource that the row stands for, if the list is folded; else 1"),
-        problem=_text("What is wrong with the part that was read, or damaged", null=True),
+        problem=_text("Problems in the part that was read, or that is damaged", null=True),
     ),
     "Rows": _object(
         total=_count("Records found in what was scanned so far"),
@@ -143,7 +143,7 @@ _SCHEMAS: Final = {
         codings=_list(_text(), "Content codings of the payload, in the order in which they were applied"),
         block_size=_count(),
         payload_size=_count("Null if the payload is unavailable, or its size is being found", null=True),
-        payload_format=_text("What a Blosc2 frame or chunk says of itself", null=True),
+        payload_format=_text("What the header of a Blosc2 frame or chunk states", null=True),
         pictures=_described(
             _BOOLEAN, "Whether pictures of it can be asked for: a film, and PyAV is installed"
         ),
@@ -175,7 +175,7 @@ _SCHEMAS: Final = {
                     is_proved=_described(_BOOLEAN, "Whether a strong entity tag proves it"),
                 ),
             ],
-            "description": "The parts (206 Partial Content) that the payload is joined of",
+            "description": "The parts (206 Partial Content) that the payload is assembled from",
         },
     ),
     "Pictures": _object(

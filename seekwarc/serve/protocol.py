@@ -2,7 +2,7 @@
 
 Archived scripts reach every answer of their origin. One that is a document without a policy is a way out: in
 its name they connect to any host. Applications add policies to what they answer, but the layer of HTTP
-answers by itself, too. So the policy is added where the bytes of an answer leave, to each head that has none.
+also answers by itself. So the policy is added where the bytes of an answer leave, to each head that has none.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Answers:
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
         self.begun = False
-        """Whether the head of an answer was sent. What follows is its body, which may look like a head."""
+        """Whether the head of an answer was sent. Its body follows, which may look like a head."""
         self._ended = False
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
@@ -50,7 +50,7 @@ class _Answers:
 
     def write(self, data: bytes) -> None:
         """Send bytes of an answer, of which the head is one piece."""
-        # The client is gone, or was told that nothing follows; an application need not know.
+        # The client is gone, or expects nothing more; an application need not know.
         if self._ended or self._transport.is_closing():
             return
         if data and not self.begun:
@@ -68,7 +68,7 @@ class _Answers:
         self.write(b"".join(pieces))
 
     def write_eof(self) -> None:
-        """End what is sent. What a request in progress is answered with is dropped."""
+        """End the answer. The rest of an answer in progress is dropped."""
         self._ended = True
         self._transport.write_eof()
 

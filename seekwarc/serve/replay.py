@@ -5,7 +5,7 @@ worker asks /raw/{date}id_/{URI} for each request of them. Here captures are fou
 
 Archived scripts run on the origin of the frame, so whatever that has or may do is theirs: there is no
 interface but these addresses, no cookie and nothing to change, and policies keep what runs from any other
-host or port. They cannot rely on the rewriting: XML documents run as they are. The bar is on the origin of
+host or port. They cannot rely on the rewriting: XML documents run unchanged. The bar is on the origin of
 the page of records, which is another port, so that archived scripts can neither touch nor navigate it.
 """
 

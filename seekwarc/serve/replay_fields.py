@@ -1,6 +1,6 @@
 """Fields of archived answers, as the service worker of a replay gets them.
 
-What an archive says is told to the worker, which gives it to the replayed page. But the browser acts on many
+Archived fields are sent to the worker, which gives them to the replayed page. But the browser acts on many
 fields while the worker fetches, and the worker itself believes some: those are left out.
 """
 
@@ -25,7 +25,7 @@ REPLAY_POLICY: Final = (
 """Of replayed documents, set by the worker. XML documents run unrewritten, so it must hold by itself."""
 REDIRECTS: Final = frozenset({300, 301, 302, 303, 307, 308})
 KEPT: Final = "!#$%&'()*+,/:;=?@[]~"
-"""Characters of a URI that stay as they are in addresses and fields."""
+"""Characters of a URI that stay unescaped in addresses and fields."""
 MAX_VALUE: Final = 32 << 10
 """Characters of an archived value that is passed on."""
 
@@ -49,7 +49,7 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f]+")
 def archived_fields(head: HttpHead, uri: str, coding: str | None) -> Iterator[tuple[str, str]]:
     """Yield the fields that tell the worker of an archived answer; `coding` is that of the body as sent.
 
-    Redirects and errors are told by fields of the worker, since the status must be 200: the browser would
+    Redirects and errors are sent in fields of the worker, since the status must be 200: the browser would
     follow the first, and the worker replaces the second by messages of its own.
     """
     for name, value in head.headers:

@@ -35,11 +35,11 @@ __all__ = ["RawEndpoint", "asked_uri", "http_date"]
 
 MAX_OPEN_RANGE: Final = 512 << 10
 """Bytes that answer an open range of media. Without it Chromium takes all of the rest each time; and without
-its cache, abandoned answers then hold all its connections, and seeking stalls. What follows in a remote file
+its cache, abandoned answers then hold all its connections, and seeking stalls. The rest of a remote file
 is prefetched, as in all sequential reads."""
 MAX_GUESSED: Final = 256
-"""Bytes that tell whether a body without a media type is HTML."""
-# Not "nosniff", unless the archive has it: many a script was sent as text, and ran.
+"""Bytes that decide whether a body without a media type is HTML."""
+# No "nosniff" unless the archive has it: many scripts were served as text/plain and still ran.
 FIELDS: Final = (
     ("content-security-policy", RAW_POLICY),
     ("cross-origin-resource-policy", "same-origin"),

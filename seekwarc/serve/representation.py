@@ -31,7 +31,7 @@ _http_date = lru_cache(partial(formatdate, usegmt=True))
 
 
 class Readable(Protocol):
-    """What is needed of an `Extent`, which see."""
+    """The part of `Extent` that is needed here."""
 
     @property
     def known_size(self) -> int | None: ...  # noqa: D102

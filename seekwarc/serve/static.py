@@ -21,7 +21,7 @@ MEDIA_TYPES: Final = {
 
 
 def static(content: bytes, name: str, fields: Mapping[str, str]) -> Callable[[Request], Response]:
-    """Return the endpoint of a file; its name tells the media type."""
+    """Return the endpoint of a file; its name decides the media type."""
     etag = f'"{hashlib.sha256(content).hexdigest()[:16]}"'
     headers = {
         **fields,

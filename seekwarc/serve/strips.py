@@ -90,7 +90,7 @@ class Strips:
             self._forget()
             raise NotFoundError(f"there are no pictures of it: {error}") from error
         except BaseException:
-            # What was stopped in the middle cannot go on.
+            # Work that was stopped in the middle cannot go on.
             self._forget()
             raise
         tag = picture_tag(served, number)

@@ -31,7 +31,7 @@ ORDERS: Final[tuple[Order, ...]] = ("rank", "date")
 
 
 def is_text_index(target: str) -> bool:
-    """Return whether a target is a search index, which its name tells."""
+    """Return whether a target is a search index, by its name."""
     return target.lower().endswith(SUFFIX) and "://" not in target
 
 

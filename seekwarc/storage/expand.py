@@ -1,4 +1,4 @@
-"""`expand`: from a folder or a pattern to the files that it stands for.
+"""`expand`: from a folder or a pattern to the files that it means.
 
 Every function and command that takes several files takes both, and finds the same files.
 """
@@ -36,7 +36,7 @@ def expand(
     In a folder and its subfolders, WARC and ARC files are recognized by name: .warc, .warc.gz, .warc.zst,
     .arc, .arc.gz. Hidden files are skipped. In a pattern (`crawls/*.warc.zst`), `**` means folders at any
     depth; a file that has this very name is taken instead. In an object store, a URL that ends with a slash
-    is a folder. A WACZ that is named, or matches a pattern, stands for the WARC files in it:
+    is a folder. A WACZ that is named, or matches a pattern, means the WARC files in it:
     `crawl.wacz!/archive/data.warc.gz`. One in a folder is skipped: crawlers leave its WARC files beside it.
 
     A folder in a folder that cannot be listed is yielded itself, as a file that cannot be opened.
@@ -80,7 +80,7 @@ def _members(files: Iterable[str]) -> Iterator[str]:
         from seekwarc.storage.opening import open_stored
         from seekwarc.storage.zip_members import SEPARATOR, is_wacz, open_zip
 
-        # What opens the names meanwhile shares the directory, which costs requests to read.
+        # Code that opens the names meanwhile shares the directory, which costs requests to read.
         try:
             archive = open_zip(file, open_stored(file)) if is_wacz(file) else None
         except SeekWarcError:
@@ -148,7 +148,7 @@ def _fail(error: OSError) -> None:
 def walk(
     folder: str, leave_out: str | None = None, on_error: Callable[[OSError], object] = _fail
 ) -> Iterator[str]:
-    """Yield the files in a folder and its subfolders but one, in path order; of others `on_error` is told."""
+    """Yield the files in a folder and its subfolders but one, in path order; others go to `on_error`."""
     for path, folders, files in os.walk(folder, onerror=on_error):
         folders[:] = sorted(it for it in folders if not _is_same(os.path.join(path, it), leave_out))
         yield from (os.path.join(path, file) for file in sorted(files))

@@ -1,6 +1,6 @@
 """Byte ranges that are wanted -> few requests: which ranges are read together.
 
-Pure: nothing here reads. What is worth a request differs from source to source, so each source states it in
+Pure: nothing here reads. The cost of a request differs from source to source, so each source states it in
 a `ReadPolicy`; the planner has no settings of its own.
 """
 

@@ -53,7 +53,7 @@ NO_DATE: Final = datetime.fromtimestamp(0, UTC)
 """The date that obstore reports if a server sends no Last-Modified."""
 UNSATISFIABLE: Final = 416
 FINAL: Final = SourceChangedError, SourceNotFoundError
-"""Failures that another range would meet, too."""
+"""Failures that would also affect another range."""
 LABELS: Final = {"gzip": "gz", "x-gzip": "gz", "zstd": "zst"}
 """Content codings that servers state of stored files because of a part of their name (`AddEncoding`)."""
 GZIP_MAGIC: Final = b"\x1f\x8b"

@@ -113,7 +113,7 @@ class RangeSource(ABC):
     def version(self) -> str | None:
         """What another process compares to see that it reads the same bytes; None while it is unknown.
 
-        Unlike `identity` it may be the same of two versions, if nothing tells them apart.
+        Unlike `identity` it may be the same for two versions, if nothing distinguishes them.
         """
         return None
 

@@ -7,9 +7,9 @@ Plan: `obstore.put` takes an iterator of parts and sends several at a time. If t
 cannot be sent, it aborts the upload, and the store drops the parts. It is called in a thread, whose iterator
 takes parts from the bytes that are waiting. Only these bytes are shared, under one lock: what the thread has
 not taken can still be cut off, and it takes nothing of a record that is not complete, unless that is large.
-An object of a single part is put in one request. What a store answers is not believed: the object is asked
+An object of a single part is put in one request. The store's answer is not believed: the object is asked
 for afterwards, and is made if it is there and has the size, and the ETag, that it should have. So it is if
-the answer was lost, after which a repeated request is answered by 404: it is made then, too, unless it is the
+the answer was lost, after which a repeated request is answered by 404: it is then also made, unless it is the
 one that was there before.
 
 Worst case: the process is killed. Then no object appears, but the parts that were sent stay in the store
@@ -129,7 +129,7 @@ class Upload(StoredObject):
             self._check()
 
     def mark(self) -> None:
-        """Say that what was written so far will not be cut off. What follows is held back for a while."""
+        """Say that what was written so far will not be cut off. Later data are held back for a while."""
         self._bytes.mark()
 
     def cut(self, size: int) -> bool:
@@ -184,7 +184,7 @@ class _Bytes:
         return self._is_ended and not self._waiting
 
     def add(self, data: bytes) -> bool:
-        """Add data when there is room; return False if no one takes it any more."""
+        """Add data when there is room; return False if it is no longer taken."""
         with self._changed:
             self._changed.wait_for(lambda: not self._has_part() or self._is_stopped)
             self._waiting += data

@@ -58,7 +58,7 @@ def is_wacz(name: str) -> bool:
 
 
 def split_name(name: str) -> tuple[str, str] | None:
-    """Return the archive and the member that a name stands for; None for any other name."""
+    """Return the archive and the member that a name means; None for any other name."""
     match = _MEMBER.fullmatch(name)
     return (match[1], match[2]) if match is not None and not os.path.exists(name) else None
 

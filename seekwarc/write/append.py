@@ -2,7 +2,7 @@
 
 The guarantee: records that are in the file are never changed, and stay readable whatever interrupts the
 writing. It holds because bytes are only added after the last whole record, and because every state between is
-a valid file or one that `repair` mends:
+a valid file or one that `repair` makes valid:
 
 - The table of the whole file, at its end, stays where it is and becomes an ordinary skippable frame, which
   readers pass over; the file gets a new table when it is finished. To write that, the sizes and checksums of
@@ -142,7 +142,7 @@ def existing_file(
         only = first.offset == last.offset
     tables, anchor = _read_frames(found, os.fspath(path), end)
     ends_in_its_own = anchor is not None and anchor == last_offset and (anchor or bare)
-    # What was cut off may be the last record's table.
+    # The bytes cut off may be the last record's table.
     lacks_its_own = end is not None and bare and anchor is None and tables == count - 1 > 0
     if (ends_in_its_own and tables >= count) or lacks_its_own:
         found.tables = "every"

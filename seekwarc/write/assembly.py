@@ -300,7 +300,7 @@ class RecordAssembly:
         head = written.header.raw
         block = source.read(written.header.content_length)
         end = trailer() if callable(trailer) else trailer
-        # What fails here belongs to earlier records. This record is added by the `append` below, or not at
+        # Failures here belong to earlier records. This record is added by the `append` below, or not at
         # all.
         if self._batch_size >= BATCH_SIZE:
             self._submit_batch()
@@ -383,7 +383,7 @@ class RecordAssembly:
     ) -> None:
         self._submit_batch()
         header = written.header
-        # What waits counts with the size that it may have, entries in tables included.
+        # Waiting records count with the size that they may have, entries in tables included.
         self._accepted += stored_bound((header.content_length + len(header.raw)) * 33 // 32)
         self._begun = self._work.submitted
         self._mark_step(self.layout.begin_record)

@@ -169,7 +169,7 @@ class BlockSource:
 
     @property
     def truncated(self) -> str | None:
-        """Value of WARC-Truncated for what was read; None if the block came to its end."""
+        """Value of WARC-Truncated for what was read; None if the block was complete."""
         if self.interruption is None:
             return None
         return "disconnect" if isinstance(self.interruption, Exception) else "unspecified"

@@ -73,8 +73,8 @@ def clip(
 
         seekwarc.clip(record.payload, "1:02:00", "1:02:10", "cut.mp4")
 
-    Only the index of the film and the bytes of that part are read. Packets are copied as they are, from the
-    last keyframe before `start` on; `Clip.early` tells how much earlier that is. With `exact`, the part is
+    Only the index of the film and the bytes of that part are read. Packets are copied unchanged, from the
+    last keyframe before `start` on; `Clip.early` is how much earlier that is. With `exact`, the part is
     decoded and encoded again. Films are mp4, mkv or webm, sound also mp3, ogg, wav or flac. Nothing that a
     film names, such as a playlist's files, is ever opened.
 

@@ -78,7 +78,7 @@ class _State(NamedTuple):
 class FileLayout:
     """Appends frames to an output and remembers their sizes for the tables.
 
-    Changes are made in steps (`once`). What a failure or a signal left of a step is undone before the next,
+    Changes are made in steps (`once`). An interrupted step is undone before the next,
     so the output always holds whole steps and nothing else. After each step the state is copied into `_done`;
     to undo is to cut the output and the lists back to that.
     """

@@ -61,7 +61,7 @@ def pairs_of(headers: Headers, argument: str = "headers") -> list[tuple[str, str
         # `http.client` decodes each byte to one character.
         pairs = [(name, value.encode("latin-1", "replace")) for name, value in headers.raw_items()]
     elif isinstance(raw := getattr(headers, "raw", None), list):
-        # httpx and Starlette have the fields as received, too; their mapping may join repeated ones.
+        # httpx and Starlette also have the fields as received; their mapping may join repeated ones.
         pairs = raw
     elif hasattr(headers, "items"):
         pairs = headers.items()

@@ -34,7 +34,7 @@ class FrameOptions(TypedDict, total=False):
 
 
 class RecordOptions(FrameOptions, total=False):
-    """How records are made, and how large files may be, too; see `Writer` for each."""
+    """How records are made, and how large files may be; see `Writer` for each."""
 
     compression: Compression | None
     digest: WrittenAlgorithm | None

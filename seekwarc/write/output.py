@@ -400,7 +400,7 @@ class FileObjectOutput(Output):
 
     @override
     def abort(self) -> None:
-        """See `Output.abort`. What was written to the object stays there."""
+        """See `Output.abort`. Data already written to the object stay there."""
         if self._owned:
             with contextlib.suppress(OSError):
                 self._file.close()

@@ -215,7 +215,7 @@ class TypedWrites(ABC):
             expected = length_of(block) if length is None else None
             block = with_head(head, block)
             if status >= 200 and len(head) <= MAX_HTTP_HEAD_SIZE:
-                known = HttpHead(head, status)  # What was just made is not parsed.
+                known = HttpHead(head, status)  # No need to parse a head just made.
             if length is not None:
                 common["length"] = len(head) + length
             elif expected is not None:

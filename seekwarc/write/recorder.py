@@ -5,7 +5,7 @@ and length are known first (it is in memory, or no digests are wanted) is compre
 So is one of which only the length is known, if what was written can be replaced: its header gets the digests
 just before its last frame is written, in room that was kept for them. Any other is compressed into a spool
 first (see `spool`), as is every one that may turn out to be a duplicate, and every large one if files have a
-maximum size, since only its compressed size tells which file it goes into, and whether it must be cut into
+maximum size, since only its compressed size decides which file it goes into, and whether it must be cut into
 segments.
 
 Source: WARC 1.1, clauses 5.8, 5.9, 6.7.2 and 7.
@@ -170,7 +170,7 @@ class Recorder:
         if not self._warned and written.type in ("response", "resource") and self._dedup.find(digest):
             self._warned = True
             warnings.warn(
-                f"{written.filename}: write_raw copies records as they are: {written.target_uri} was "
+                f"{written.filename}: write_raw copies records unchanged: {written.target_uri} was "
                 "archived before, and did not become a revisit",
                 stacklevel=4,
             )

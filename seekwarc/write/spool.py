@@ -1,6 +1,6 @@
 """Large blocks that wait, compressed, until the header that comes before them is known.
 
-A record header states the block's length and digests, and precedes the block; but a stream tells its
+A record header states the block's length and digests, and precedes the block; but a stream shows its
 length and its digest only at its end. Where the length is known, the header can be completed in its place
 (see `recorder`). Otherwise the stream cannot be read twice, nor be kept in memory. So it is compressed as it
 is read, into the very frames that the file will get, and these wait in a temporary file, in memory up to

@@ -12,7 +12,7 @@ __all__ = ["UploadOutput"]
 
 
 class UploadOutput(Output):
-    """An object in S3, Google Cloud Storage or Azure. What has been sent of it cannot be changed.
+    """An object in S3, Google Cloud Storage or Azure. Data already sent cannot be changed.
 
     One that another process makes under the same URL meanwhile is replaced, whatever `existing` is: stores
     cannot refuse that for uploads in parts.
@@ -74,4 +74,4 @@ class UploadOutput(Output):
     @override
     def leave(self) -> str:
         self.abort()
-        return "its upload was aborted, and there is no object"
+        return "its upload was aborted; no object was made"

@@ -47,7 +47,7 @@ def test_columns_are_those_of_common_crawl_and_then_ours() -> None:
 
 
 def test_the_statement_for_athena_ends_as_the_columns_do() -> None:
-    page = (ROOT / "seekwarc/cdx/README.md").read_text("utf-8")
+    page = (ROOT / "spec-notes/indexes.md").read_text("utf-8")
     statement = page.partition("```sql\n")[2].partition(")\n")[0]
     listed = [tuple(it.split()) for it in statement.split(",")]
     kinds = {"string": "STRING", "int32": "INT", "int64": "BIGINT"}

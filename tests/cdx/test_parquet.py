@@ -443,7 +443,7 @@ def test_queries_of_the_page_run_in_duckdb(
             out.write_response(url, b"x" * size, status=200, http_headers={"Content-Type": "video/mp4"})
     seekwarc.tools.index([tmp_path / "crawl.warc.zst"], tmp_path / "new.parquet", parquet=True)
     monkeypatch.chdir(tmp_path)
-    page = (ROOT / "seekwarc" / "cdx" / "README.md").read_text()
+    page = (ROOT / "spec-notes" / "indexes.md").read_text()
     (code,) = re.findall(r"```python no-test\n(import duckdb\n.*?)```", page, re.DOTALL)
     names: dict[str, Any] = {}
     exec(code, names)

@@ -98,7 +98,7 @@ def test_rows_of_few_files_are_kept_in_memory(folder: Path, monkeypatch: pytest.
 def test_a_file_whose_footer_lies_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     files = [columnar(lines, monkeypatch, group=10) for lines in cut("ranges")]
     monkeypatch.setattr(parquet.ParquetLines, "least", lambda _, wanted: wanted + b"~")
-    with Index(files) as index, pytest.raises(FormatError, match="not where the footer"):
+    with Index(files) as index, pytest.raises(FormatError, match="contradicts the footer"):
         list(index)
 
 

@@ -730,8 +730,8 @@ def test_a_folder_ends_with_what_was_saved(command, crawl, tmp_path) -> None:
 def test_no_advice_is_given_that_is_being_followed(command, crawl, tmp_path) -> None:
     path = tmp_path / "one-member.warc.gz"
     path.write_bytes(gzip.compress(crawl.content))
-    assert "`seekwarc convert` mends that" in command("ls", path).stderr
-    assert "mends that" not in command("convert", path, tmp_path / "new.warc.zst").stderr
+    assert "`seekwarc convert` repairs that" in command("ls", path).stderr
+    assert "repairs that" not in command("convert", path, tmp_path / "new.warc.zst").stderr
     assert decompressed(tmp_path / "new.warc.zst") == crawl.content
 
 

@@ -97,7 +97,7 @@ def test_a_dry_run_says_what_would_be_removed(command, path, tmp_path) -> None:
         (("--uri", "a", "-o", "new.warc.zst", "--in-place"), "or use --in-place"),
         (("-o", "new.warc.zst"), "every record would be removed"),
         (("--uri", "a", "-o", "new.warc.zst"), "no record matches"),
-        (("--uri", SITES[0], "-o", "new.warc.zst"), "--with-revisits removes such revisits, too"),
+        (("--uri", SITES[0], "-o", "new.warc.zst"), "--with-revisits also removes such revisits"),
         (("--uri", SITES[1], "-o", "-"), "can be a pipe"),
         (("--uri", SITES[1], "-o", "new.warc"), "is a .warc.zst; name it so"),
         (("--uri", SITES[1], "-o", "none/new.warc.zst"), "cannot be written"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from seekwarc import Entry
 from seekwarc.collection.record_table import Query, RecordTable
-from tests.collection.test_record_table import row
+from tests.support.rows import row
 
 
 def part(number: int, uri: str, **given: object) -> Entry:

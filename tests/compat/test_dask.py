@@ -108,7 +108,7 @@ def test_columns_that_are_not_used_are_not_read(tmp_path) -> None:
 def test_what_is_wrong_is_said_before_anything_is_read(tmp_path) -> None:
     from seekwarc.compat.dask import read_warc, records  # noqa: PLC0415
 
-    with pytest.raises(ValueError, match="no column 'size'"):
+    with pytest.raises(ValueError, match="unknown column: 'size'"):
         read_warc("a.warc.zst", ["size"])
     for read in (read_warc, records):
         with pytest.raises(FileNotFoundError, match="no file matches"):

@@ -47,7 +47,11 @@ def test_options_choose_columns_and_records(folder, spark) -> None:
     frame = reader.option("type", "warcinfo").load(f"{folder}/001.warc.zst")
     assert frame.columns == ["type", "payload_size"]
     assert [row.type for row in frame.collect()] == ["warcinfo"]
-    for option, told in (("colour", "no option"), ("maxPayload", "not a size"), ("columns", "no column")):
+    for option, told in (
+        ("colour", "no option"),
+        ("maxPayload", "not a size"),
+        ("columns", "unknown column"),
+    ):
         reader = spark.read.format("warc").option(option, "blue")
         with pytest.raises(Exception, match=told):
             reader.load(folder).collect()

@@ -209,9 +209,9 @@ def broken(**options) -> Foreign:
     [
         ({"content_size": False}, "a frame does not state its size"),
         ({"checksum": False}, "a frame has no checksum"),
-        ({"trailer": b"\r\n"}, "a frame holds more or less than one record"),
-        ({"trailer": b"\r\n" * 3}, "a frame holds more or less than one record"),
-        ({"trailer": b""}, "a frame holds more or less than one record"),
+        ({"trailer": b"\r\n"}, "a frame does not hold exactly one record"),
+        ({"trailer": b"\r\n" * 3}, "a frame does not hold exactly one record"),
+        ({"trailer": b""}, "a frame does not hold exactly one record"),
     ],
     ids=str,
 )

@@ -152,7 +152,7 @@ def test_a_film_without_keyframes_is_refused() -> None:
     without = film[: at + 12] + numbers + film[at + 12 + len(numbers) :]
     with (
         Film(io.BytesIO(without)) as opened,
-        pytest.raises(FormatError, match="index that does not lead to 0:01"),
+        pytest.raises(FormatError, match="its index has no entry for 0:01"),
     ):
         copy_part(opened, Fraction(1), Fraction(2), io.BytesIO(), opened.kind)
 

@@ -67,7 +67,7 @@ def test_files_made_by_an_earlier_run_are_no_sources(tree) -> None:
 
 
 def test_a_target_is_never_one_of_the_sources(tree) -> None:
-    with pytest.raises(TargetError, match=r"crawls/b/c.warc: would be made of crawls/a.warc.gz"):
+    with pytest.raises(TargetError, match=r"crawls/b/c.warc: is the output for crawls/a.warc.gz"):
         jobs_into(
             "crawls/b", ["crawls/a.warc.gz", "crawls/b/c.warc"], {"a.warc.gz": "c.warc", "c.warc": "x"}.get
         )

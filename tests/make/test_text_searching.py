@@ -92,7 +92,7 @@ def test_wrong_arguments_are_refused(index) -> None:
     }.items():
         with pytest.raises(ValueError, match=r"."):
             tools.search(index, query, **arguments)
-    with pytest.raises(TypeError, match="no condition uri"):
+    with pytest.raises(TypeError, match="unknown condition: uri"):
         tools.search(index, "earl", uri="x")
 
 

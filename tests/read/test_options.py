@@ -46,7 +46,7 @@ def test_a_window_that_the_codec_does_not_know_is_refused_beforehand(size: int) 
         ({"max_table_size": 0.5}, TypeError, "max_table_size must be an int, not 0.5"),
         ({"max_window_size": "1"}, ValueError, "max_window_size is 1, not within 1024 to 2147483648"),
         ({"max_dictionary_size": None}, TypeError, "max_dictionary_size must be an int, not NoneType"),
-        ({"thread": 1}, TypeError, r"there is no option thread; did you mean threads\?"),
+        ({"thread": 1}, TypeError, r"unknown option: thread; did you mean threads\?"),
     ],
 )
 @pytest.mark.parametrize("taker", TAKERS)

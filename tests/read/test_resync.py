@@ -88,9 +88,7 @@ def test_in_a_plain_pipe_a_content_length_that_is_too_large_takes_from_the_next_
     data = crawl(FORMS["plain"], 300 + 100) + record(BLOCKS[0], 3)
     blocks, _, told = read(Pipe(data))
     begin = data.index(BLOCKS[1])
-    assert blocks == [BLOCKS[0], data[begin : begin + 400], BLOCKS[0]], (
-        "as it says in seekwarc/read/README.md"
-    )
+    assert blocks == [BLOCKS[0], data[begin : begin + 400], BLOCKS[0]], "as it says in spec-notes/reading.md"
     assert len(told) == 1
     assert "Content-Length 400" in told[0]
 

@@ -10,7 +10,7 @@ import pytest
 from seekwarc import FormatError, RangeError, Split
 
 PAYLOAD = Split("s3://b/a.warc.zst", "payload", 5, 9, record=784, length=4096, identity='"e" 5000')
-RECORDS = Split("/a.warc.zst", "records", 0, None, note="only an index tells")
+RECORDS = Split("/a.warc.zst", "records", 0, None, note="only an index says")
 
 
 @pytest.mark.parametrize("split", [PAYLOAD, RECORDS])

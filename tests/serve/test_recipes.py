@@ -1,4 +1,4 @@
-"""The recipes of seekwarc/serve/README.md: range answers in Flask, aiohttp, Django and Starlette."""
+"""The recipes of spec-notes/serving.md: range answers in Flask, aiohttp, Django and Starlette."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tests.serve.asgi import Client
 from tests.serve.conftest import FILM, PAGE, response
 from tests.support.repository import FENCE
 
-README = Path(seekwarc.__file__).parent / "serve" / "README.md"
-RECIPES = Path(__file__).parents[2] / "spec-notes" / "recipes.md"
+SERVING = Path(__file__).parents[2] / "spec-notes" / "serving.md"
+RECIPES = SERVING.with_name("recipes.md")
 Ask = Callable[[str, dict[str, str]], tuple[int, dict[str, str], bytes]]
 
 
@@ -39,7 +39,7 @@ def revisit(crawl):
                 return
 
 
-def recipe(framework: str, page: Path = README, **given: object) -> dict[str, Any]:
+def recipe(framework: str, page: Path = SERVING, **given: object) -> dict[str, Any]:
     """Run the block of a page that imports a framework, and return what it defines."""
     (code,) = [it["code"] for it in FENCE.finditer(page.read_text()) if f"from {framework}" in it["code"]]
     namespace: dict[str, Any] = {"__name__": "recipe", **given}

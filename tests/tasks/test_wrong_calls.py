@@ -63,8 +63,8 @@ CALLS: list[tuple[Callable[[Crawl], object], type[Exception], str]] = [
     (lambda it: seekwarc.open(it.path, "x"), ValueError, 'mode is \'x\', not "r", "w" or "a"'),
     (lambda it: seekwarc.open(it.path, "rb"), ValueError, "mode is 'rb'"),
     (lambda it: seekwarc.open(it.path, threads="2"), TypeError, "threads must be an int, not '2'"),
-    (lambda it: seekwarc.open(it.path, thread=2), TypeError, "no option thread; did you mean threads?"),
-    (lambda it: seekwarc.open(it.path, level=3), TypeError, "no option level; there are threads, "),
+    (lambda it: seekwarc.open(it.path, thread=2), TypeError, "unknown option: thread; did you mean threads?"),
+    (lambda it: seekwarc.open(it.path, level=3), TypeError, "unknown option: level; there are threads, "),
     (lambda it: seekwarc.open(it.path, cache_size=-1), ValueError, "cache_size is -1, not within 0 to"),
     (
         lambda it: seekwarc.open(it.path, cache_size="big"),
@@ -182,7 +182,11 @@ CALLS: list[tuple[Callable[[Crawl], object], type[Exception], str]] = [
     ),
     # Indexes, collections, whole files
     (lambda it: seekwarc.Index(it.folder / "none.cdxj"), FileNotFoundError, "none.cdxj: cannot be opened"),
-    (lambda it: seekwarc.Index(it.path, threadz=3), TypeError, "no option threadz; did you mean threads?"),
+    (
+        lambda it: seekwarc.Index(it.path, threadz=3),
+        TypeError,
+        "unknown option: threadz; did you mean threads?",
+    ),
     (lambda it: list(it.index.lookup("")), ValueError, "uri is empty"),
     (lambda it: list(it.index.lookup(None)), TypeError, "uri must be text, not NoneType"),
     (
@@ -215,7 +219,11 @@ CALLS: list[tuple[Callable[[Crawl], object], type[Exception], str]] = [
         "target must be a path or a binary file object, not int",
     ),
     (lambda it: tools.convert(it.path, it.path), OSError, "source and target are the same file"),
-    (lambda it: tools.convert(it.path, it.new, levl=3), TypeError, "no option levl; did you mean level?"),
+    (
+        lambda it: tools.convert(it.path, it.new, levl=3),
+        TypeError,
+        "unknown option: levl; did you mean level?",
+    ),
     (lambda it: tools.split(it.path, "p.warc.zst"), ValueError, "max_size or max_records is needed"),
     (lambda it: tools.train(it.path, size=5), ValueError, "size is 5, not within 256"),
     (
@@ -227,7 +235,7 @@ CALLS: list[tuple[Callable[[Crawl], object], type[Exception], str]] = [
     (
         lambda it: seekwarc.batches(it.path, columns=["urI"]),
         ValueError,
-        "there is no column 'urI'; the columns are",
+        "unknown column: 'urI'; the columns are",
     ),
     (
         lambda it: seekwarc.batches(it.path, columns="uri"),

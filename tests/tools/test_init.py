@@ -111,7 +111,7 @@ def test_files_are_joined(tmp_path: Path, source: Path) -> None:
 
 
 VERBS_OF_THE_LIBRARY = {"ls", "cat", "clip", "lookup", "serve", "completion", "demo"}
-"""What programs do without `tools`; tools/README.md says how."""
+"""What programs do without `tools`; spec-notes/converting.md says how."""
 
 
 def test_every_verb_for_whole_files_is_a_function() -> None:

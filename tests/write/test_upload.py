@@ -163,7 +163,7 @@ def test_a_server_that_fails_is_a_target_error(bucket: Bucket) -> None:
     bucket.broken = "PUT partNumber=2"
     with pytest.raises(seekwarc.TargetError, match="the server answered 500") as caught:
         crawl(bucket.url("a.warc.zst"), 20)
-    assert "its upload was aborted, and there is no object" in caught.value.__notes__[0]
+    assert "its upload was aborted; no object was made" in caught.value.__notes__[0]
     # The store aborts an upload beside the error.
     wait_until(lambda: bucket.unfinished() == [])
     assert bucket.listed() == []

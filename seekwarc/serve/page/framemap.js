@@ -71,7 +71,7 @@ export class FrameMap {
     if (!map) return;
     let text;
     if (!map.frames) {
-      text = "Its frames cannot be reached one by one: it is read from its beginning. “seekwarc convert” mends that.";
+      text = "Its frames cannot be reached one by one: it is read from its beginning. “seekwarc convert” repairs that.";
     } else if (this.at >= 0) {
       const [first, last, content, stored] = this.cells[this.at];
       const which = last - first === 1 ? `Frame ${number(first)}` : `Frames ${number(first)} to ${number(last - 1)}`;
