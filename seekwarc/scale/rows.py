@@ -2,7 +2,7 @@
 
 Plan: a record is described while it is the current one, since its first frame is then decoded; it becomes a
 row when the next record was found, since its length, and whether it is damaged, are then known. Iteration
-says what is wrong (`on_error` of the `Reader`): that is the error of the row if it lies within the record, and
+says what is wrong (`on_error` of the `Reader`): the error of the row if it lies within the record, and
 a row of its own if it lies between two.
 
 A row keeps headers as their bytes, from which `columns.py` takes the columns of many rows at a time: a header
