@@ -39,7 +39,7 @@ def status_of(error: SeekWarcError) -> HTTPStatus:
 
 
 def short_name(name: str) -> str:
-    """Return the name of a file without its folder, or host and signature, which are no client's business."""
+    """Return the name of a file without its folder, or host and signature, which clients should not see."""
     return os.path.basename(urlsplit(name).path if "://" in name else name) or name
 
 
