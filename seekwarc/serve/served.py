@@ -121,7 +121,7 @@ class ServedRecord:
 
 
 def logical_or_problem(stored: Record, logical: Callable[[Record], Record]) -> tuple[Record, str | None]:
-    """Return the logical record of a stored one and None, or the stored one and why there is none."""
+    """Return the logical record of a stored one and None, or the stored one and why it has none."""
     try:
         return logical(stored), None
     except SeekWarcError as error:
