@@ -15,6 +15,7 @@ from seekwarc.system import cores
 
 __all__ = [
     "MAX_JOBS",
+    "MAX_NUMBER",
     "Help",
     "Parser",
     "add_flag",

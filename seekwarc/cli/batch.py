@@ -12,8 +12,8 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from seekwarc.cli.arguments import add_flag, add_jobs_argument, add_output_arguments
-from seekwarc.cli.options import writer_options
+from seekwarc.cli.arguments import add_jobs_argument, add_output_arguments
+from seekwarc.cli.options import ALWAYS, add_keep_going_argument, add_quiet_argument, writer_options
 from seekwarc.cli.printing import passed_over, printable, report, say
 from seekwarc.cli.progress import progress_bar, progress_is_seen, watch
 from seekwarc.cli.targets import absolute, output_target
@@ -81,9 +81,8 @@ def add_batch_arguments(
         help="let the workers of the Dask cluster at this address (tcp://host:8786) process the files; they "
         "open each FILE, and DIR, by the same name",
     )
-    always = " (always done)" if looks else ""
-    text = f"continue with the other files after one has failed{always}"
-    add_flag(group, "-k", "--keep-going", text=text)
+    add_keep_going_argument(group, ALWAYS if looks else ALWAYS.removesuffix(" (always done)"))
+    add_quiet_argument(group)
     parser.set_defaults(keep_going=looks)
 
 
@@ -225,6 +224,9 @@ class Printer(Report):
     """Whether to print a count of outcomes at the end, if there are several files."""
     total: Callable[[], str | None] = lambda: None
     """Returns a last line about all results, or None."""
+    is_listing: bool = False
+    """Whether the lines are what was asked for, or problems, which are printed with --quiet, too."""
+    quiet: bool = field(default=False, init=False)
     show_json: bool = field(default=False, init=False)
     show_names: bool = field(default=False, init=False)
     bar: tqdm[Any] | None = field(default=None, init=False)
@@ -262,6 +264,8 @@ class Printer(Report):
 
     def _line(self, outcome: Outcome) -> str | None:
         job = outcome.job
+        if self.quiet and outcome.status is not Status.PROBLEMS and not self.is_listing:
+            return None
         names = f"{printable(job.source)} -> {printable(job.target)}" if job.target else printable(job.source)
         if outcome.status is Status.SKIPPED:
             return f"{names}: {printable(self.skipped)}"
@@ -312,9 +316,9 @@ def run_batch(options: argparse.Namespace, jobs: Sequence[Job], work: Work, prin
         option = "--jobs" if pool is None else "--dask"
         raise SeekWarcError(f"standard input can be read by one process only: leave out {option}")
     shows_bar = many or pool is not None
-    printer.show_json, printer.show_names = options.json, many
+    printer.show_json, printer.show_names, printer.quiet = options.json, many, options.quiet
     with ExitStack() as opened:
-        if shows_bar and progress_is_seen():
+        if shows_bar and progress_is_seen(options):
             total = sum(map(size_of, jobs))
             printer.bar = opened.enter_context(progress_bar(total, f"{len(jobs)} files"))
         status = run(
@@ -325,10 +329,10 @@ def run_batch(options: argparse.Namespace, jobs: Sequence[Job], work: Work, prin
             pool=pool,
             keep_going=options.keep_going,
             folder=folder,
-            on_progress=None if shows_bar else watch,
+            on_progress=None if shows_bar else watch(options),
         )
     if many and not options.json:
-        if printer.summary:
+        if printer.summary and not options.quiet:
             printer.print_summary()
         else:
             printer.say_failed(passes_over=options.keep_going)

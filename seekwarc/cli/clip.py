@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, argument
+from seekwarc.cli.options import add_quiet_argument
 from seekwarc.cli.payloads import add_payload_arguments, found_record
 from seekwarc.cli.printing import picked, report_done
 from seekwarc.cli.sizes import human_size
@@ -44,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_flag(parser, "--exact", text="encode the part, to begin and end exactly there (default: copy it)")
     add_output_arguments(parser, "FILE", "the new file; - for standard output")
+    add_quiet_argument(parser)
     add_json_argument(parser)
 
 

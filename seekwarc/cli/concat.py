@@ -17,7 +17,12 @@ import argparse
 from dataclasses import asdict
 
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments
-from seekwarc.cli.options import add_limit_arguments, limit_options
+from seekwarc.cli.options import (
+    add_keep_going_argument,
+    add_limit_arguments,
+    add_quiet_argument,
+    limit_options,
+)
 from seekwarc.cli.passing import OR_DAMAGED, PassedOver
 from seekwarc.cli.printing import copied_text, printable, say
 from seekwarc.cli.progress import watch
@@ -34,7 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE|FOLDER", nargs="+", help=".warc.zst, .warc.gz or .warc")
     add_output_arguments(parser, "OUT", "the new .warc.zst")
     add_flag(parser, "--no-verify", text="copy large records without decoding them")
-    add_flag(parser, "-k", "--keep-going", text=OR_DAMAGED)
+    add_keep_going_argument(parser, OR_DAMAGED)
+    add_quiet_argument(parser)
     add_json_argument(parser)
     add_limit_arguments(parser)
 
@@ -55,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
             existing=existing_option(options),
             on_warning=say,
             on_error=passed.on_error,
-            on_progress=watch,
+            on_progress=watch(options),
             **limit_options(options),
         )
     fields = {**asdict(done), "files": options.files, "target": options.output}

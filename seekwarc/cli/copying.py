@@ -7,7 +7,12 @@ from typing import BinaryIO
 
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, add_parts_argument
 from seekwarc.cli.batch import targets_of
-from seekwarc.cli.options import add_limit_arguments
+from seekwarc.cli.options import (
+    add_dry_run_argument,
+    add_keep_going_argument,
+    add_limit_arguments,
+    add_quiet_argument,
+)
 from seekwarc.cli.passing import LEFT_OUT, PassedOver
 from seekwarc.cli.printing import say
 from seekwarc.cli.progress import watch
@@ -24,9 +29,10 @@ def add_copy_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--to-dir", metavar="DIR", help="write a new .warc.zst for each FILE into this folder"
     )
-    add_flag(parser, "-n", "--dry-run", text="print what would be done, and write nothing")
+    add_dry_run_argument(parser, "done")
     add_flag(parser, "--no-verify", text="copy large records without decoding them")
-    add_flag(parser, "-k", "--keep-going", text=LEFT_OUT)
+    add_keep_going_argument(parser, LEFT_OUT)
+    add_quiet_argument(parser)
     add_parts_argument(parser)
     add_json_argument(parser)
     add_limit_arguments(parser)
@@ -50,7 +56,7 @@ def copy_options(options: argparse.Namespace, passed: PassedOver) -> CopyOptions
         "on_warning": say,
         "on_damage": lambda error: say(f"{error}; left out"),
         "on_error": passed.on_error,
-        "on_progress": watch,
+        "on_progress": watch(options),
     }
 
 

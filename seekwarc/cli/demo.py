@@ -61,7 +61,7 @@ def _demo(folder: Path, options: argparse.Namespace, *, kept: bool) -> int:
     if not options.json:
         print(f"Making a crawl of 50 pages and a film of {human_size(options.size)} ...", flush=True)
     offset = make_example(seekable, options.size, existing=existing)
-    convert(str(seekable), str(gzipped), "gz", existing=existing, on_progress=watch)
+    convert(str(seekable), str(gzipped), "gz", existing=existing, on_progress=watch(options))
     start = options.size * 9 // 10
     costs = {
         gzipped: measure(gzipped, start, RANGE_SIZE, _film_offset),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 
 from seekwarc.cli.arguments import Parser, add_json_argument, add_output_arguments
-from seekwarc.cli.options import add_limit_arguments, dictionary_at, limit_options
+from seekwarc.cli.options import add_limit_arguments, add_quiet_argument, dictionary_at, limit_options
 from seekwarc.cli.printing import dictionary_json, done_json, picked, report_done
 from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option, output_target
@@ -59,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for action in (extract, show):
         action.add_argument("file", metavar="FILE")
     add_output_arguments(extract, "DICT", "the dictionary")
+    add_quiet_argument(extract)
     for action in (extract, show):
         add_json_argument(action)
         add_limit_arguments(action)

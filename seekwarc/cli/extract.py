@@ -23,7 +23,13 @@ from functools import partial
 
 from seekwarc.cli.arguments import add_flag, add_force_argument
 from seekwarc.cli.batch import as_json
-from seekwarc.cli.options import add_limit_arguments, limit_options
+from seekwarc.cli.options import (
+    ALWAYS,
+    add_keep_going_argument,
+    add_limit_arguments,
+    add_quiet_argument,
+    limit_options,
+)
 from seekwarc.cli.printing import printable, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.selecting import add_selection_arguments, conditions_of
@@ -57,6 +63,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     text = "write what is intact of damaged payloads, with zero bytes for damaged frames, or their beginnings"
     add_flag(parser, "--partial", text=text)
+    add_keep_going_argument(parser, ALWAYS)
+    add_quiet_argument(parser)
     add_force_argument(parser, "write into a folder that is not empty, and replace files with the same names")
     add_flag(parser, "--json", text="print the lines of the list, and an object for each file")
     add_limit_arguments(parser)
@@ -65,6 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if not options.output:
         raise SeekWarcError("the name of the new folder is empty")
+    watched = watch(options)
     done = extract(
         options.files,
         options.output,
@@ -73,13 +82,13 @@ def run(options: argparse.Namespace) -> int:
         partial=options.partial,
         existing=existing_option(options),
         on_result=partial(_print, options),
-        open_file=lambda name: watch(open_source(input_target(name)), printable(name)),
+        open_file=lambda name: watched(open_source(input_target(name)), printable(name)),
         limits=limit_options(options),
         **conditions_of(options),
     )
     if not done.written and not done.failed:
         raise NotFoundError("no record matches, so no file was written; `seekwarc ls` lists the records")
-    if not options.json:
+    if not (options.json or options.quiet):
         failures = f", {done.failed} failed" if done.failed else ""
         made = f"{counted(done.written, 'file')}, {human_size(done.size)}{failures}"
         print(f"{printable(options.output)}: {made}; {MANIFEST} says what came from where")

@@ -204,7 +204,7 @@ def _merge(
     count = write_lines(lines, output, parquet=options.parquet)
     output.commit()
     is_shown = output.filename is not None
-    if (is_shown or damaged) and not options.json:
+    if (damaged or (is_shown and not options.quiet)) and not options.json:
         report(f"{output.name}: {_counts(count, damaged)}", target=output.name if is_shown else "-")
     return status
 

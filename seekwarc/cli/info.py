@@ -9,7 +9,7 @@ names.
 
 seekwarc info crawl.warc.zst
 seekwarc info crawls/ --json
-seekwarc info crawls/ --by host --top 20
+seekwarc info crawls/ --by host --limit 20
 seekwarc info crawl.warc.zst 3117
 seekwarc info crawl.warc.zst 3117 --frames
 """
@@ -35,9 +35,8 @@ from seekwarc.check.describe import (
     typical_read,
 )
 from seekwarc.cli.arguments import add_flag, add_json_argument
-from seekwarc.cli.arguments import number as count_of
 from seekwarc.cli.batch import Printer, add_batch_arguments, run_batch
-from seekwarc.cli.options import add_limit_arguments, add_sidecar_argument, open_options
+from seekwarc.cli.options import add_limit_argument, add_limit_arguments, add_sidecar_argument, open_options
 from seekwarc.cli.printing import picked, printable
 from seekwarc.cli.records import add_record_arguments, split_offset, wanted_record
 from seekwarc.cli.sizes import human_size, parse_range
@@ -65,7 +64,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "run"]
 
-TOP = 20
+LIMIT = 20
 MAX_SHOWN = 5
 """Holes of a joined payload that are listed."""
 STATUS = {
@@ -95,8 +94,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--range", metavar="RANGE", help="print what reading this range of the payload would cost"
     )
     parser.add_argument("--by", choices=GROUPINGS, help="count the records of all files by this")
-    text = "groups that --by prints (default: 20); the others are counted as one"
-    parser.add_argument("--top", type=count_of("number", 1), default=TOP, metavar="N", help=text)
+    add_limit_argument(parser, "groups of --by, the others counted as one", LIMIT)
     add_sidecar_argument(parser)
     add_json_argument(parser, "file")
     add_batch_arguments(parser, looks=True)
@@ -139,14 +137,14 @@ def _describe_files(options: argparse.Namespace) -> int:
     given = open_options(options, len(jobs))
     work = _Describing(given, Selection.of(since=options.since, until=options.until), options.by)
     totals = _Totals()
-    printer = Printer(_file_text, _file_json, keep=totals.add, summary=False)
+    printer = Printer(_file_text, _file_json, keep=totals.add, summary=False, is_listing=True)
     status = run_batch(options, jobs, work, printer)
     # One that cannot be opened has a job of its own name, which has failed.
     members = [job.source for job in jobs if job.source not in options.files]
     for name in dict.fromkeys(it.partition(SEPARATOR)[0] for it in members if SEPARATOR in it):
         _print_pages(name, as_json=options.json)
     if options.by is not None and (options.json or totals.files):
-        shown, others = totals.groups.most(options.top)
+        shown, others = totals.groups.most(options.limit)
         print(totals.json(shown, others, options.by) if options.json else totals.text(shown, others))
     return status
 

@@ -22,8 +22,16 @@ import argparse
 from contextlib import closing, nullcontext
 from dataclasses import asdict
 
-from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, add_parts_argument
-from seekwarc.cli.options import add_limit_arguments, add_writer_arguments, limit_options, writer_options
+from seekwarc.cli.arguments import add_json_argument, add_output_arguments, add_parts_argument
+from seekwarc.cli.options import (
+    add_dry_run_argument,
+    add_keep_going_argument,
+    add_limit_arguments,
+    add_quiet_argument,
+    add_writer_arguments,
+    limit_options,
+    writer_options,
+)
 from seekwarc.cli.passing import LEFT_OUT, PassedOver
 from seekwarc.cli.printing import printable, say
 from seekwarc.cli.progress import WatchedStream, progress_bar, progress_is_seen, watch
@@ -46,8 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--uri", metavar="URI", action="append", help="join only this resource; may be given several times"
     )
     add_host_argument(parser)
-    add_flag(parser, "-n", "--dry-run", text="write and compare nothing; say what would be joined")
-    add_flag(parser, "-k", "--keep-going", text=LEFT_OUT)
+    add_dry_run_argument(parser, "joined, without comparing anything")
+    add_keep_going_argument(parser, LEFT_OUT)
+    add_quiet_argument(parser)
     add_parts_argument(parser)
     add_json_argument(parser)
     add_writer_arguments(parser)
@@ -59,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
         raise SeekWarcError("name the new file with -o, or use --dry-run")
     if "-" in (options.output, *options.files):
         raise SeekWarcError("parts are read in any order, so neither they nor OUT can be a pipe: name files")
-    shown = closing(progress_bar(None, "joining")) if progress_is_seen() else nullcontext()
+    shown = closing(progress_bar(None, "joining")) if progress_is_seen(options) else nullcontext()
     with PassedOver(options) as passed, shown as bar:
 
         def watched(stream: ReadableStream, size: int) -> ReadableStream:
@@ -78,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
             processes=options.jobs,
             limits=limit_options(options),
             on_error=passed.on_error,
-            on_progress=watch,
+            on_progress=watch(options),
             on_stream=watched,
             **writer_options(options),
         )

@@ -27,8 +27,8 @@ from itertools import islice
 
 from seekwarc.cdx.index import Capture, Index
 from seekwarc.cli.addresses import add_address_arguments, address, address_in_archive, is_archive
-from seekwarc.cli.arguments import add_flag, add_json_argument, argument, number
-from seekwarc.cli.options import add_index_limits, add_limit_arguments, index_limits
+from seekwarc.cli.arguments import add_flag, add_json_argument, argument
+from seekwarc.cli.options import add_index_limits, add_limit_argument, add_limit_arguments, index_limits
 from seekwarc.cli.printing import printable
 from seekwarc.cli.targets import input_target
 from seekwarc.errors import NotFoundError
@@ -46,7 +46,6 @@ HEADER = f"{'DATE':<14} {'STATUS':>6} {'MIME':<24} {'LENGTH':>12} {'OFFSET':>12}
 
 _FILTER = re.compile(r"(!?)([=~]?)([^:]+):(.*)", re.DOTALL)
 
-LIMIT = number("number of captures", 1)
 Filter = Callable[[Capture], bool]
 
 
@@ -61,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=argument(date_digits),
         help="captures alone, nearest to this date first",
     )
-    parser.add_argument("--limit", metavar="N", type=LIMIT, help="print at most this many captures")
+    add_limit_argument(parser, "captures")
     parser.add_argument(
         "--match",
         choices=("exact", "prefix", "host", "domain"),

@@ -19,11 +19,20 @@ from __future__ import annotations
 import argparse
 import io
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from itertools import islice
 from typing import Final, NamedTuple
 
 from seekwarc.cli.arguments import add_json_argument
-from seekwarc.cli.options import add_limit_arguments, add_sidecar_argument, open_options
+from seekwarc.cli.options import (
+    ALWAYS,
+    add_keep_going_argument,
+    add_limit_argument,
+    add_limit_arguments,
+    add_sidecar_argument,
+    open_options,
+)
 from seekwarc.cli.printing import passed_over, printable, say
 from seekwarc.cli.selecting import add_selection_arguments, archives_named, selection_of
 from seekwarc.cli.targets import open_archive
@@ -60,6 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=tuple(KEYS),
         help="list the records of all files by size (largest first), date or URI (default: as stored)",
     )
+    add_limit_argument(parser, "records")
+    add_keep_going_argument(parser, ALWAYS)
     add_selection_arguments(parser)
     add_sidecar_argument(parser)
     add_limit_arguments(parser)
@@ -71,14 +82,22 @@ def run(options: argparse.Namespace) -> int:
     width = max(4, *(len(printable(name)) for name in files)) if len(files) > 1 else 0
     head = "" if options.json else f"{'FILE':<{width}} {HEADER}\n" if width else f"{HEADER}\n"
     listing = _Listing(selection)
-    lines = _lines(options, files, listing, width)
+    listed = _lines(options, files, listing, width)
+    lines: Iterator[_Line] = listed
     if isinstance(sys.stdout, io.TextIOWrapper) and not sys.stdout.isatty():
         # Containers set PYTHONUNBUFFERED: a system call for each line costs as much as the line.
         sys.stdout.reconfigure(write_through=False)
-    for line in lines if options.sort is None else _sorted(lines, KEYS[options.sort]):
+    if options.sort is not None:
+        lines = _sorted(listed, KEYS[options.sort], options.limit)
+    elif options.limit is not None:
+        lines = _first(listed, options.limit)
+    for line in lines:
         sys.stdout.write(head + line.text + "\n")
         head = ""
     sys.stdout.flush()
+    if options.limit is not None and files:
+        # Of the file that was not listed to its end.
+        listing.end(options.file)
     places = sum(map(len, listing.places.values()))
     if (places > 1 or (places and listing.found) or listing.failed) and not options.json:
         found = [damaged_places(at, PLACES[it]) for it, at in listing.places.items()]
@@ -97,7 +116,9 @@ class _Line(NamedTuple):
     """None for the JSON of a damaged file."""
 
 
-def _lines(options: argparse.Namespace, files: list[str], listing: _Listing, width: int) -> Iterator[_Line]:
+def _lines(
+    options: argparse.Namespace, files: list[str], listing: _Listing, width: int
+) -> Generator[_Line, None, None]:
     for name in files:
         # The JSON of a failure names the file.
         options.file = name
@@ -120,23 +141,37 @@ def _lines(options: argparse.Namespace, files: list[str], listing: _Listing, wid
         listing.end(name)
 
 
-def _sorted(lines: Iterator[_Line], key: Callable[[Record], bytes]) -> Iterator[_Line]:
-    """Yield the lines in the order of their keys, also those before an error, which is raised at the end."""
+def _first(lines: Generator[_Line, None, None], limit: int) -> Iterator[_Line]:
+    """Yield the lines up to that of so many records."""
+    with closing(lines):
+        for line in lines:
+            yield line
+            limit -= line.record is not None
+            if not limit:
+                return
+
+
+def _sorted(lines: Iterator[_Line], key: Callable[[Record], bytes], limit: int | None) -> Iterator[_Line]:
+    """Yield lines in the order of their keys, also those before an error, which is raised at the end."""
     from seekwarc.jobs.sorting import sorted_lines
 
     problems: list[SeekWarcError] = []
+    damaged: list[_Line] = []
 
     def keyed() -> Iterator[bytes]:
         try:
             for number, line in enumerate(lines):
-                first = LAST if line.record is None else key(line.record)
-                yield b"%b\0%020d\0%b\n" % (first, number, line.text.encode())
+                if line.record is None:
+                    damaged.append(line)
+                else:
+                    yield b"%b\0%020d\0%b\n" % (key(line.record), number, line.text.encode())
         except SeekWarcError as error:
             problems.append(error)
 
-    for line in sorted_lines(keyed(), memory=MEMORY):
+    for line in islice(sorted_lines(keyed(), memory=MEMORY), limit):
         # The text is printable, so it has no NUL.
         yield _Line(line.rpartition(b"\0")[2].decode().removesuffix("\n"))
+    yield from damaged
     if problems:
         raise problems[0]
 
@@ -187,7 +222,7 @@ class _Listing:
         say(failure.message + failure.way_out)
 
     def end(self, name: str) -> None:
-        """Keep the places of a file of this name, which was listed to its end."""
+        """Keep the places of a file of this name, which has been listed."""
         for damage in self.damages:
             self.places.setdefault(ProblemSeverity.of(damage), []).append((name, damage.offset or 0))
         self.damages.clear()

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 
-from seekwarc.cli.arguments import Arguments, argument
+from seekwarc.cli.arguments import MAX_NUMBER, Arguments, add_flag, argument, number
 from seekwarc.cli.targets import input_target
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.conditions import parse_size
@@ -18,9 +18,14 @@ if TYPE_CHECKING:
     from seekwarc.frames.dictionary import StoredDictionary
 
 __all__ = [
+    "ALWAYS",
     "TRAIN",
+    "add_dry_run_argument",
     "add_index_limits",
+    "add_keep_going_argument",
+    "add_limit_argument",
     "add_limit_arguments",
+    "add_quiet_argument",
     "add_sidecar_argument",
     "add_writer_arguments",
     "check_sidecar",
@@ -33,6 +38,39 @@ __all__ = [
 
 TRAIN: Final = "train"
 """Given instead of a dictionary file: train one on the records that are converted."""
+
+
+ALWAYS: Final = "continue with the other files after one has failed (always done)"
+"""What --keep-going means of a verb that only looks."""
+
+
+def add_quiet_argument(parser: Arguments) -> None:
+    """Add --quiet, for verbs that show progress or a summary: neither is the answer, nor is JSON."""
+    add_flag(parser, "-q", "--quiet", text="print problems only: no progress, no summary")
+
+
+def add_keep_going_argument(parser: Arguments, text: str) -> None:
+    """Add --keep-going, for verbs that take several files."""
+    add_flag(parser, "-k", "--keep-going", text=text)
+
+
+def add_dry_run_argument(parser: Arguments, text: str) -> None:
+    """Add --dry-run, for verbs that write; the exit status is that of the run, as far as it is known."""
+    add_flag(parser, "-n", "--dry-run", text=f"write nothing; say what would be {text}")
+
+
+def add_limit_argument(
+    parser: Arguments, what: str, default: int | None = None, most: int = MAX_NUMBER
+) -> None:
+    """Add --limit, the greatest number of things that are listed."""
+    shown = "all" if default is None else default
+    parser.add_argument(
+        "--limit",
+        type=number(f"number of {what}", 1, most),
+        default=default,
+        metavar="N",
+        help=f"at most this many {what} (default: {shown})",
+    )
 
 
 def add_limit_arguments(parser: argparse.ArgumentParser) -> None:

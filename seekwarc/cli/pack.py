@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import BinaryIO, cast, get_args
 
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments
-from seekwarc.cli.options import add_writer_arguments, writer_options
+from seekwarc.cli.options import add_quiet_argument, add_writer_arguments, writer_options
 from seekwarc.cli.printing import done_json, picked, printable, report
 from seekwarc.cli.progress import WatchedStream, progress_bar, progress_is_seen
 from seekwarc.cli.sizes import human_size
@@ -46,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stdin-name", metavar="NAME", help="name under which standard input, `-`, is packed"
     )
+    add_quiet_argument(parser)
     add_json_argument(parser, "record")
     add_flag(parser, "--dedup", text="write a file with the same content as an earlier one as a revisit")
     add_writer_arguments(parser, series=True)
@@ -60,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     settings = {"base_uri": options.base_uri, "existing": existing, **writer_options(options)}
     if options.dedup:
         settings["dedup"] = Duplicates()
-    if progress_is_seen():
+    if progress_is_seen(options):
         total = sum(file.stat().st_size for file in files if isinstance(file, Path))
         with progress_bar(total, "packing") as bar:
             settings["on_progress"] = lambda _, file: cast("BinaryIO", WatchedStream(file, bar.update))
@@ -75,7 +76,8 @@ def run(options: argparse.Namespace) -> int:
             line = done_json(file=str(path), **fields)
         else:
             line = f"{record.offset:>12} {record.length:>12} {human_size(size):>10}  {printable(str(path))}"
-        report(line, target=options.output)
+        if options.json or not options.quiet:
+            report(line, target=options.output)
     return 0
 
 

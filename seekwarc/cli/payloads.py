@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from seekwarc.cli.arguments import add_flag
 from seekwarc.cli.options import (
+    ALWAYS,
     add_index_limits,
+    add_keep_going_argument,
     add_limit_arguments,
     add_sidecar_argument,
     index_limits,
@@ -97,6 +99,7 @@ def add_payload_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_flag(parser, "--joined", text=JOINED)
     add_sidecar_argument(parser)
+    add_keep_going_argument(parser, ALWAYS)
     group = parser.add_argument_group("by an index, instead of FILE")
     group.add_argument(
         "--index",

@@ -16,6 +16,7 @@ import argparse
 from fractions import Fraction
 
 from seekwarc.cli.arguments import add_flag, add_force_argument, argument, number
+from seekwarc.cli.options import add_limit_argument, add_quiet_argument
 from seekwarc.cli.payloads import add_payload_arguments, found_record
 from seekwarc.cli.printing import done_json, picked, say
 from seekwarc.cli.sizes import human_size
@@ -55,13 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="width of the pictures in pixels (default: as in the film; 240 on the sheet)",
     )
     parser.add_argument("--format", choices=("jpg", "png"), default="jpg", help="default: jpg")
-    parser.add_argument(
-        "--limit",
-        type=number("number of pictures", 1, MAX_ASKED),
-        default=MAX_PICTURES,
-        metavar="N",
-        help=f"largest number of pictures (default: {MAX_PICTURES})",
-    )
+    add_limit_argument(parser, "pictures", MAX_PICTURES, MAX_ASKED)
+    add_quiet_argument(parser)
     add_force_argument(parser, "replace existing files (default: refuse)")
     add_flag(parser, "--json", text="print a JSON object for each picture, and one for the film")
 
@@ -98,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
             **cost,
         }
         print(done_json(**fields, **({"status": "problems"} if done.failed else {})))
-    else:
+    elif not options.quiet:
         failed = f", {done.failed} failed" if done.failed else ""
         of = f", whose record has {human_size(length)}" if length else ""
         print(
@@ -117,7 +113,7 @@ def _print(options: argparse.Namespace, record: Record, saved: Saved) -> None:
             "error": saved.failure.as_json() if saved.failure is not None else None,
         }
         print(json_text(fields))
-    elif saved.target is not None:
+    elif saved.target is not None and not options.quiet:
         print(saved.target)
     if saved.failure is not None:
         say(f"{time_text(saved.wanted)}: {saved.failure.message}")

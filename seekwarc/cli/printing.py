@@ -74,8 +74,9 @@ def passed_over(count: int, total: int) -> str:
 
 
 def report_done(options: argparse.Namespace, text: str, fields: dict[str, object]) -> None:
-    """Print what was done: as `--json` has it, or in words."""
-    report(done_json(**fields) if options.json else text, target=options.output)
+    """Print what was done: as `--json` has it, or in words, unless these are not wanted."""
+    if options.json or not options.quiet:
+        report(done_json(**fields) if options.json else text, target=options.output)
 
 
 def done_json(**fields: object) -> str:

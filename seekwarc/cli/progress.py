@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from seekwarc.jobs.progress import ProgressSource
+from seekwarc.jobs.progress import Progress, ProgressSource, no_progress
 from seekwarc.storage.source import RangeSource
 from seekwarc.storage.streams import ReadableStream, read_some
 
@@ -55,11 +56,12 @@ def progress_bar(total: int | None, label: str, unit: str = "B") -> tqdm[Any]:
     return tqdm(total=total, desc=label, unit=unit, unit_scale=scaled, leave=False, file=sys.stderr)
 
 
-def progress_is_seen() -> bool:
-    """Return whether standard error, where progress is shown, is a terminal; it may even be closed."""
-    return sys.stderr is not None and sys.stderr.isatty()
+def progress_is_seen(options: argparse.Namespace) -> bool:
+    """Return whether progress is shown: on a terminal, without --quiet; standard error may be closed."""
+    is_quiet = getattr(options, "quiet", False)
+    return not is_quiet and sys.stderr is not None and sys.stderr.isatty()
 
 
-def watch(source: RangeSource, label: str) -> RangeSource:
-    """Show on a terminal how far `source` has been read; elsewhere do nothing."""
-    return _WatchedSource(source, label) if progress_is_seen() else source
+def watch(options: argparse.Namespace) -> Progress:
+    """Return what shows on a terminal how far a source has been read; elsewhere it does nothing."""
+    return _WatchedSource if progress_is_seen(options) else no_progress

@@ -32,7 +32,13 @@ from typing import cast
 
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, add_parts_argument
 from seekwarc.cli.batch import targets_of
-from seekwarc.cli.options import add_limit_arguments, limit_options
+from seekwarc.cli.options import (
+    add_dry_run_argument,
+    add_keep_going_argument,
+    add_limit_arguments,
+    add_quiet_argument,
+    limit_options,
+)
 from seekwarc.cli.passing import OR_DAMAGED, PassedOver
 from seekwarc.cli.printing import copied_text, printable, say
 from seekwarc.cli.progress import watch
@@ -82,8 +88,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--keep-dictionary", text=text)
     text = "compress again with a new dictionary, trained on what is kept"
     add_flag(parser, "--retrain", text=text)
-    add_flag(parser, "-n", "--dry-run", text="write nothing; say what would be removed")
-    add_flag(parser, "-k", "--keep-going", text=OR_DAMAGED)
+    add_dry_run_argument(parser, "removed")
+    add_keep_going_argument(parser, OR_DAMAGED)
+    add_quiet_argument(parser)
     add_parts_argument(parser)
     add_json_argument(parser)
     add_limit_arguments(parser)
@@ -119,7 +126,7 @@ def run(options: argparse.Namespace) -> int:
             processes=options.jobs,
             limits=limit_options(options),
             on_error=passed.on_error,
-            on_progress=watch,
+            on_progress=watch(options),
             **choice_of(options),
         )
     for it in done.mentions[:MAX_PRINTED]:

@@ -21,6 +21,7 @@ import sys
 from typing import Final
 
 from seekwarc.cli.arguments import add_flag, add_json_argument, argument, number
+from seekwarc.cli.options import add_limit_argument, add_quiet_argument
 from seekwarc.cli.printing import printable, say
 from seekwarc.cli.selecting import add_date_arguments, add_host_argument
 from seekwarc.errors import NotFoundError
@@ -52,13 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_host_argument(parser)
     add_date_arguments(parser)
-    parser.add_argument(
-        "--limit",
-        type=number("number of pages", 1, MAX_LIMIT),
-        default=LIMIT,
-        metavar="N",
-        help=f"print at most this many pages (default: {LIMIT})",
-    )
+    add_limit_argument(parser, "pages", LIMIT, MAX_LIMIT)
+    add_quiet_argument(parser)
     parser.add_argument(
         "--start",
         type=number("number of pages", 0, 1 << 31),
@@ -92,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
         say(f"{counted(found.unread, 'page')} may match, but cannot be read to find out")
     if not found.hits:
         raise NotFoundError(f"nothing was found{_hint(found, options.start)}", source=options.index)
-    if not options.json:
+    if not (options.json or options.quiet):
         sys.stdout.write(_summary(found, options.start))
     return 0
 

@@ -214,7 +214,7 @@ def _announce(
         say(f"warning: everyone who can reach port {port} can read all of it: there are no passwords")
     if options.open:
         webbrowser.open(address)
-    if progress_is_seen():
+    if progress_is_seen(options):
         threading.Thread(target=_show_progress, args=(library,), daemon=True).start()
 
 

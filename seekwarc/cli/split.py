@@ -17,7 +17,7 @@ from seekwarc.cli.arguments import (
     add_json_argument,
     add_output_arguments,
 )
-from seekwarc.cli.options import add_limit_arguments, limit_options
+from seekwarc.cli.options import add_limit_arguments, add_quiet_argument, limit_options
 from seekwarc.cli.printing import copied_text, piece_json, piece_text, printable, report_done, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.sizes import SIZE
@@ -42,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_flag(parser, "--no-warcinfo", text="do not begin each file with its warcinfo record")
     add_flag(parser, "--no-verify", text="copy large records without decoding them")
+    add_quiet_argument(parser)
     add_json_argument(parser)
     add_limit_arguments(parser)
 
@@ -58,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
         verify=not options.no_verify,
         existing=existing_option(options),
         on_warning=say,
-        on_progress=watch,
+        on_progress=watch(options),
         **limit_options(options),
     )
     pieces = [*map(piece_json, done.pieces)]

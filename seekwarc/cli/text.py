@@ -115,7 +115,7 @@ def _write(options: argparse.Namespace, jobs: list[Job], output: Output, form: P
     if not done.pages and not done.problems:
         raise NotFoundError("no record has text, or matches; `seekwarc ls` lists the records")
     output.commit()
-    if not options.json:
+    if not (options.json or options.quiet):
         report(f"{output.name}: {_text(done)}", target="-" if output.filename is None else output.name)
     return status
 

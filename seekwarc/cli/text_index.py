@@ -59,11 +59,11 @@ def make_text_index(options: argparse.Namespace) -> int:
         status = run_batch(options, jobs, _Spooling(options, update.folder), printer) if jobs else 0
         queue.finish()
         if not jobs or not done.files or (done.files < len(jobs) and not options.keep_going):
-            if not jobs and not options.json:
+            if not jobs and not (options.json or options.quiet):
                 report(f"{update.name}: up to date, {_files(done)}", target="")
             return status
         update.commit()
-    if not options.json:
+    if not (options.json or options.quiet):
         report(f"{update.name}: {_text(done)}", target="")
     return status
 

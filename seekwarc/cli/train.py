@@ -13,7 +13,7 @@ import argparse
 from dataclasses import asdict
 
 from seekwarc.cli.arguments import add_json_argument, add_output_arguments
-from seekwarc.cli.options import add_limit_arguments, limit_options
+from seekwarc.cli.options import add_limit_arguments, add_quiet_argument, limit_options
 from seekwarc.cli.printing import dictionary_json, picked, printable, report_done
 from seekwarc.cli.progress import watch
 from seekwarc.cli.sizes import SIZE, human_size
@@ -56,6 +56,7 @@ def add_train_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="maximum number of records to train on (default: as many as help)",
     )
+    add_quiet_argument(parser)
     add_json_argument(parser)
     add_limit_arguments(parser)
 
@@ -72,7 +73,7 @@ def train_dictionary(options: argparse.Namespace) -> int:
             size=options.size,
             level=options.level,
             samples=options.samples,
-            on_progress=watch,
+            on_progress=watch(options),
             **limit_options(options),
         )
         output.write(done.dictionary.data)

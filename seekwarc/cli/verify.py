@@ -76,7 +76,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="add a line of JSON about each file to FILE; skip files that it says are sound, unless changed",
     )
-    add_flag(parser, "--quiet", text="print problems only, no summary")
     add_flag(parser, "--json", text="print a JSON object for each problem and each file, one a line")
     add_batch_arguments(parser, looks=True)
     add_limit_arguments(parser)
@@ -92,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
             partial(_print_problem, options),
             keep=report.add if report is not None else None,
             skipped=f"sound, as {options.report} says",
-            summary=not options.quiet,
+            is_listing=True,
         )
         work = _Verifying(options, report.passed if report is not None else None)
         return run_batch(options, jobs, work, printer)

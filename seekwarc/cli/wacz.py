@@ -25,7 +25,12 @@ from dataclasses import asdict
 
 from seekwarc.check.wacz_validating import validate_wacz
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments
-from seekwarc.cli.options import add_limit_arguments, limit_options
+from seekwarc.cli.options import (
+    add_keep_going_argument,
+    add_limit_arguments,
+    add_quiet_argument,
+    limit_options,
+)
 from seekwarc.cli.passing import OR_DAMAGED, PassedOver
 from seekwarc.cli.printing import done_json, printable, report_done, say
 from seekwarc.cli.progress import watch
@@ -55,7 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pages", metavar="LIST", help="create: the pages (default: HTML that has a title)")
     add_flag(parser, "--text", text="create: list the text of each page too, for players to search in")
     add_flag(parser, "--strict", text="validate: warnings are failures too")
-    add_flag(parser, "-k", "--keep-going", text=f"create: {OR_DAMAGED}")
+    add_keep_going_argument(parser, f"create: {OR_DAMAGED}")
+    add_quiet_argument(parser)
     add_json_argument(parser)
     add_limit_arguments(parser)
 
@@ -70,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
     texts = {"title": options.title, "description": options.description}
     names = {"files": options.files, "target": options.output}
     if options.action == "merge":
-        done = merge_wacz(options.files, target, existing=existing, on_progress=watch, **texts)
+        done = merge_wacz(options.files, target, existing=existing, on_progress=watch(options), **texts)
         report_done(options, _text(done), {**asdict(done), **names})
         return 0
     with PassedOver(options) as passed:
@@ -83,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
             existing=existing,
             on_error=passed.on_error,
             on_warning=say,
-            on_progress=watch,
+            on_progress=watch(options),
             processes=cores(),
             **texts,
             **limit_options(options),
@@ -100,6 +106,8 @@ def _validate(name: str, options: argparse.Namespace) -> int:
         return int(not is_fine)
     for finding in report.findings:
         print(printable(f"{name}: {finding}"))
+    if options.quiet:
+        return int(not is_fine)
     counts = f"{counted(report.members, 'member')}, {counted(report.lines, 'line')} of the index, "
     total = counted(sum(report.counts.values()), "finding")
     verdict = "valid" if report.is_valid else "not valid"

@@ -93,10 +93,10 @@ def test_records_of_all_files_are_counted_by_what_they_have_in_common(command, s
 
 @pytest.mark.slow
 def test_groups_beyond_the_top_are_one(command, sites) -> None:
-    found = command("info", sites, "--by", "host", "--top", "1", "--json", "--jobs", "2").json_lines[-1]
+    found = command("info", sites, "--by", "host", "--limit", "1", "--json", "--jobs", "2").json_lines[-1]
     assert [it["name"] for it in found["groups"]] == ["a.example"]
     assert (found["others"]["name"], found["others"]["records"]) == (None, 1)
-    text = command("info", sites, "--by", "host", "--top", "1").out
+    text = command("info", sites, "--by", "host", "--limit", "1").out
     assert "  a.example\n" in text
     assert "(all others)" in text
     assert "1 revisit save" in text

@@ -167,9 +167,8 @@ def test_large_records_are_not_decompressed(monkeypatch, capsys, tmp_path) -> No
         out.write("resource", block=b"behind", target_uri="http://example.org/behind")
     opened = []
     monkeypatch.setattr(ls, "open_archive", lambda name: opened.append(seekwarc.open(name)) or opened[0])
-    wanted = dict.fromkeys(("type", "status", "mime", "uri", "host", "since", "until", "sidecar")) | {
-        "min_size": 0
-    }
+    names = ("type", "status", "mime", "uri", "host", "since", "until", "sidecar", "limit")
+    wanted = dict.fromkeys(names) | {"min_size": 0}
     ls.run(argparse.Namespace(files=[str(tmp_path / "large.warc.zst")], json=False, sort=None, **wanted))
     assert capsys.readouterr().out.count("\n") == 4
     assert opened[0].stats.bytes_decoded < 100_000
@@ -266,6 +265,25 @@ def test_records_of_all_files_are_sorted_together(command, mixed, order, sizes) 
     heading, *table = command("ls", "--sort", order, *mixed).out.splitlines()
     assert heading.split()[0] == "FILE"
     assert [int(line.split()[5]) for line in table if "never" not in line] == [it for it in sizes if it != 20]
+
+
+@pytest.mark.parametrize("order", [[], ["--sort", "size"], ["--sort", "uri"]])
+def test_a_limit_takes_the_first_lines(command, crawl, order) -> None:
+    every = command("ls", crawl.zst, crawl.path("warc"), *order, "--json").out.splitlines()
+    for limit in (1, 2, len(every), 100):
+        words = ["ls", crawl.zst, crawl.path("warc"), *order, "--json", "--limit", limit]
+        assert command(*words).out.splitlines() == every[:limit]
+    assert "'0' is not a number of records" in command("ls", crawl.zst, "--limit", 0, status=2).stderr
+
+
+@pytest.mark.parametrize("order", [[], ["--sort", "size"]])
+def test_damage_before_a_limit_is_said_and_makes_the_status_1(command, damaged, tmp_path, order) -> None:
+    cut = tmp_path / "cut.warc.zst"
+    cut.write_bytes(b"\0" * 100 + damaged.read_bytes())
+    answer = command("ls", cut, damaged, *order, "--limit", 1, "--json", status=1)
+    listed = [it for it in answer.json_lines if "status" not in it or it["status"] != "failed"]
+    assert len(listed) == 1
+    assert str(cut) in answer.stderr
 
 
 def test_records_of_one_size_are_listed_as_they_are_stored(command, crawl) -> None:

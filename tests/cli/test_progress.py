@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -79,4 +80,4 @@ def test_tables_read_first_are_no_progress(server: RangeServer, tmp_path: Path) 
 
 def test_without_a_terminal_nothing_is_watched() -> None:
     source = BytesSource(b"x")
-    assert watch(source, "reading") is source
+    assert watch(argparse.Namespace())(source, "reading") is source

@@ -32,6 +32,37 @@ WITH_A_FILE = [name for name in VERBS if name not in OTHERS]
 WITH_JSON = ["ls", "info", "verify", "lookup", "search", "convert", "recover", "concat", "filter", "dedupe"]
 
 
+LISTED = "what it prints was asked for"
+ONE = "it takes one file"
+NO_FILE = "it takes no file"
+NO_LIST = "it lists nothing, or all of a file"
+WITHOUT = {
+    "-q, --quiet": {
+        "ls": LISTED,
+        "cat": LISTED,
+        "lookup": LISTED,
+        "serve": "it prints where it serves, and runs until it is stopped",
+        "demo": "what it prints is what it is for",
+        "completion": LISTED,
+    },
+    "-k, --keep-going": {
+        "pack": "it takes files of any kind, and writes nothing unless all can be read",
+        "split": ONE,
+        "lookup": ONE,
+        "search": ONE,
+        "serve": "it opens all that can be opened, and answers for each of them alone",
+        "demo": NO_FILE,
+        "dictionary": "a dictionary is a sample of all files: one that is missing changes it",
+        "completion": NO_FILE,
+    },
+    "--limit N": dict.fromkeys(VERBS, NO_LIST),
+}
+"""The options that each verb has under one name, and why the others have not."""
+for lists in ("ls", "info", "lookup", "search", "pictures"):
+    del WITHOUT["--limit N"][lists]
+WRITES = ("convert", "recover", "concat", "split", "filter", "redact", "index", "pack", "extract")
+
+
 def words_of(verb: str, file: object, folder) -> list[str]:
     given = [word.replace("OUT", str(folder / "new.warc.zst")) for word in NEEDS.get(verb, ())]
     if verb in {"lookup", "cat"}:
@@ -44,6 +75,23 @@ def test_help_says_what_a_verb_does(command, verb) -> None:
     out = command(verb, "--help").out
     assert out.startswith(f"usage: seekwarc {verb} ")
     assert out == command("help", verb).out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_option_of_all_verbs_has_one_name(command, verb) -> None:
+    out = command(verb, *(["train"] if verb == "dictionary" else []), "--help").out
+    for option, reasons in WITHOUT.items():
+        assert (f"\n  {option} " in out or f"\n  {option}\n" in out) == (verb not in reasons), option
+
+
+@pytest.mark.parametrize("verb", WRITES)
+def test_quiet_leaves_out_what_was_done_and_nothing_else(command, crawl, verb, tmp_path) -> None:
+    words = words_of(verb, crawl.zst, tmp_path)
+    if verb == "redact":
+        words.append("--no-stubs")
+    answer = command(*words, "--quiet")
+    assert (answer.out, answer.stderr) == ("", "")
+    assert list(tmp_path.iterdir()), "it was done"
 
 
 @pytest.mark.parametrize("verb", VERBS)
