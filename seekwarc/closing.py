@@ -5,14 +5,39 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 
-__all__ = ["Closing", "Recent"]
+__all__ = ["Closing", "Recent", "keep", "keeping"]
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+
+
+_KEPT: list[list[object]] = []
+"""What each of the `keeping` blocks keeps."""
+
+
+@contextmanager
+def keeping() -> Iterator[None]:
+    """Keep what was given to `keep` last, so that it is not opened once for each use.
+
+    The directory of a remote WACZ is then read once, not for each file in it.
+    """
+    kept: list[object] = []
+    _KEPT.append(kept)
+    try:
+        yield
+    finally:
+        _KEPT[:] = [it for it in _KEPT if it is not kept]
+
+
+def keep(value: object) -> None:
+    """Keep something that is open until the next is kept or the `keeping` block ends, if there is one."""
+    if _KEPT:
+        _KEPT[-1][:] = [value]
 
 
 class Closing(ABC):

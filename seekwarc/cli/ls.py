@@ -36,6 +36,7 @@ from seekwarc.cli.options import (
 from seekwarc.cli.printing import passed_over, printable, say
 from seekwarc.cli.selecting import add_selection_arguments, archives_named, selection_of
 from seekwarc.cli.targets import open_archive
+from seekwarc.closing import keeping
 from seekwarc.collection.entry import damaged_places, with_lengths
 from seekwarc.errors import FormatError, NotFoundError, SeekWarcError, TruncatedError
 from seekwarc.format.conditions import RECORD_TYPES
@@ -76,6 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_limit_arguments(parser)
 
 
+@keeping()
 def run(options: argparse.Namespace) -> int:
     selection = selection_of(options)
     files = archives_named(options.files)

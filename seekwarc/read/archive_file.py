@@ -145,6 +145,8 @@ class ArchiveFile:
         """On remote sources, prefetch the heads of the file and of a part, and tables, in one round trip."""
         if self.source.policy.is_far:
             self._opened = True
+            if tables and not start and not stop:
+                self.source.announce()
             begin = max(start, FILE_HEAD_AFAR)
             end = begin + FILE_HEAD_AFAR if stop is None else min(begin + FILE_HEAD_AFAR, stop)
             wanted = [(0, FILE_HEAD_AFAR), (begin, end)] if start < end else [(0, FILE_HEAD_AFAR)]

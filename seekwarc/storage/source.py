@@ -117,6 +117,9 @@ class RangeSource(ABC):
         """
         return None
 
+    def announce(self) -> None:  # noqa: B027 - most sources read what they are asked for
+        """Called before all of the source is read in order: it may fetch much of that at once."""
+
     def check_unchanged(self) -> None:  # noqa: B027 - most sources notice it as they read, or cannot tell
         """Find out whether what was read so far is of one version.
 
@@ -213,6 +216,10 @@ class SourceWrapper(RangeSource):
     @override
     def beside(self, suffix: str) -> RangeSource | None:
         return self._source.beside(suffix)
+
+    @override
+    def announce(self) -> None:
+        self._source.announce()
 
     @override
     def check_unchanged(self) -> None:

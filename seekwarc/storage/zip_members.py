@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
+from seekwarc.closing import keep
 from seekwarc.compiling import override
 from seekwarc.errors import FormatError, LimitError, SourceError, SourceNotFoundError, UnsupportedError
 from seekwarc.storage.fetch import Fetcher
@@ -42,6 +43,11 @@ MAX_RATIO: Final = 200
 """Lists and indexes are compressed 5 to 30 to 1; DEFLATE reaches 1,032 to 1."""
 MAX_FREE: Final = 8 << 20
 """Bytes that may be read of a compressed file whatever its ratio."""
+FIRST_STRETCH: Final = 1 << 20
+"""Bytes of members that are read in order which are fetched at once; doubled each time."""
+MAX_STRETCH: Final = 8 << 20
+MAX_WHOLE: Final = 1 << 20
+"""Bytes of a member that is fetched whole though it may be read by its tables: it is not gzip."""
 ENCRYPTED: Final = 1
 
 _LOCAL = struct.Struct("<4s22xHH")
@@ -74,6 +80,7 @@ class ZipArchive:
 
     def __init__(self, source: Fetcher) -> None:
         self.source = source
+        self._stretch = FIRST_STRETCH
         try:
             self._zip = ZipFile(cast("IO[bytes]", _Directory(source)))
             found = sorted(self._zip.infolist(), key=lambda it: it.header_offset)
@@ -143,6 +150,29 @@ class ZipArchive:
         if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
             text = f"this member has the compression method {info.compress_type}; 0 and 8 are supported"
             raise UnsupportedError(text, source=name)
+
+    def prefetch_from(self, name: str) -> None:
+        """Fetch a member afar with those that follow it in its folder, as long as all are small.
+
+        Members that are read in order thus take few requests.
+        """
+        begin, stop = self.members[name].header_offset, self._next[name]
+        if not self.source.policy.is_far or self.source.has(begin, stop) or not self._is_whole(name):
+            return
+        folder = name.rpartition("/")[0]
+        for info in self.members.values():
+            end = self._next[info.filename]
+            if info.header_offset == stop and end - begin <= self._stretch:
+                if info.filename.rpartition("/")[0] != folder or not self._is_whole(info.filename):
+                    break
+                stop = end
+        self._stretch = min(2 * self._stretch, MAX_STRETCH)
+        self.source.prefetch([(begin, stop)])
+
+    def _is_whole(self, name: str) -> bool:
+        all_is_read = name.lower().endswith(".gz") or self.directory <= MAX_STRETCH
+        size = self._next[name] - self.members[name].header_offset
+        return size <= (MAX_STRETCH if all_is_read else MAX_WHOLE)
 
     def end_of(self, info: ZipInfo) -> int:
         """Return where the next member begins, or the directory."""
@@ -267,6 +297,11 @@ class StoredMember(RangeSource):
         return self._archive.source.version if self._archive is not None else None
 
     @override
+    def announce(self) -> None:
+        if self._archive is not None:
+            self._archive.prefetch_from(self._member)
+
+    @override
     def check_unchanged(self) -> None:
         self._base()[0].check_unchanged()
 
@@ -335,6 +370,9 @@ def open_zip(name: str, source: RangeSource) -> ZipArchive:
             fetcher.close()
             raise
         with _LOCK:
-            return _SHARED.setdefault(key, archive)
-    source.close()
+            archive = _SHARED.setdefault(key, archive)
+    else:
+        source.close()
+    if archive.source.policy.is_far:
+        keep(archive)
     return archive

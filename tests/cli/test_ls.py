@@ -14,9 +14,11 @@ import jsonschema
 import pytest
 
 import seekwarc
-from seekwarc.cli import ls
+from seekwarc.cli import ls, main
 from tests.cli.conftest import FORMS
 from tests.support.foreign import Foreign, text
+from tests.support.rangeserver import RangeServer
+from tests.support.waczs import FILM, members, wacz, warc
 from tests.support.writing import Repeated
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "spec-notes" / "json.schema.json").read_text())
@@ -349,3 +351,17 @@ def test_files_that_cannot_be_read_are_passed_over(command, crawl, tmp_path, sor
     assert [Path(it["file"]).name for it in failed] == ["empty.warc.gz", "page.warc"]
     answer = command("ls", "--uri", "urn:x", "not-there.warc", crawl.zst, status=2)
     assert answer.stderr.splitlines()[-1] == "seekwarc: 0 records, 1 of 2 files passed over"
+
+
+@pytest.mark.needs("module:obstore")
+@pytest.mark.parametrize("ending", ["gz", "zst"])
+@pytest.mark.parametrize("count", [1, 18])
+def test_a_remote_wacz_is_listed_with_few_requests(
+    count: int, ending: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = wacz(members({f"{number:02}.warc.{ending}": warc(f"a.warc.{ending}") for number in range(count)}))
+    with RangeServer(data) as server:
+        assert main(["ls", f"{server.root}/crawl.wacz"]) == 0
+        assert capsys.readouterr().out.count(FILM) == count
+        assert len(server.asked) <= 6
+        assert sum(it.sent for it in server.asked) <= 65_536 + 1.05 * len(data)

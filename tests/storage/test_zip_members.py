@@ -20,6 +20,7 @@ from seekwarc.storage.local import BytesSource
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.zip_members import ZipArchive, is_wacz, split_name
 from tests.support.rangeserver import RangeServer, status
+from tests.support.sources import RemoteFake
 from tests.support.waczs import members, wacz, warc
 from tests.support.writing import noise
 
@@ -59,6 +60,54 @@ def test_a_member_is_read_by_range(method: int, monkeypatch: pytest.MonkeyPatch)
         assert source.read_into(39_950, memoryview(out)) == 50
         assert source.small_reads().read(100, 39_990) == DATA[39_990:]
         assert source.read_end(5) == (39_995, DATA[-5:])
+
+
+def remote_members(sizes: list[int], ending: str = ".warc.gz") -> tuple[RemoteFake, list[bytes], ZipArchive]:
+    stored, files = io.BytesIO(), [noise(size, seed=number) for number, size in enumerate(sizes)]
+    with ZipFile(stored, "w") as out:
+        for number, data in enumerate(files):
+            out.writestr(f"archive/{number:03}{ending}", data)
+        out.writestr("indexes/index.cdxj", noise(300_000, seed=99))
+    source = RemoteFake(stored.getvalue())
+    return source, files, ZipArchive(Fetcher(source))
+
+
+def read_in_order(archive: ZipArchive) -> list[bytes]:
+    found = []
+    for name in archive.members:
+        if name.startswith("archive/"):
+            member = archive.open(name)
+            member.announce()
+            assert member.size is not None
+            steps = range(0, member.size, 50_000)
+            found.append(b"".join(member.read(it, it + 50_000) for it in steps))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_small_members_afar_that_are_read_in_order_take_few_requests(seed: int) -> None:
+    rnd = random.Random(seed)
+    source, files, archive = remote_members([rnd.randrange(1, 600_000) for _ in range(30)])
+    source.forget()
+    assert read_in_order(archive) == files
+    assert len(source.requests) <= 6
+    assert sum(stop - start for start, stop in source.requests) <= 1.02 * sum(map(len, files))
+
+
+def test_what_may_be_read_by_tables_is_not_fetched_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zip_members, "MAX_STRETCH", 2_000_000)
+    source, _, archive = remote_members([300_000, 1_500_000, 1_500_000], ".warc.zst")
+    source.forget()
+    for name in archive.members:
+        archive.open(name).announce()
+    assert sum(stop - start for start, stop in source.requests) <= 620_000
+
+
+def test_without_being_announced_no_more_is_read_than_asked_for() -> None:
+    source, files, archive = remote_members([100_000] * 5)
+    source.forget()
+    assert archive.open("archive/001.warc.gz").read(0, 10) == files[1][:10]
+    assert sum(stop - start for start, stop in source.requests) <= 100
 
 
 def test_a_closed_member_is_not_read() -> None:
