@@ -308,6 +308,7 @@ def test_printing_a_range_loads_little(tmp_path) -> None:
 def test_one_verb_does_not_load_the_others() -> None:
     loaded = loaded_by("import seekwarc.cli; seekwarc.cli.main(['ls', '/dev/null'])")
     assert {name for name in loaded if name.startswith("seekwarc.cli.")} == {
+        "seekwarc.cli.advice",
         "seekwarc.cli.arguments",
         "seekwarc.cli.ls",
         "seekwarc.cli.options",

@@ -24,6 +24,7 @@ from contextlib import closing
 from itertools import islice
 from typing import Final, NamedTuple
 
+from seekwarc.cli.advice import RequestAdvice
 from seekwarc.cli.arguments import add_json_argument
 from seekwarc.cli.options import (
     ALWAYS,
@@ -121,6 +122,7 @@ class _Line(NamedTuple):
 def _lines(
     options: argparse.Namespace, files: list[str], listing: _Listing, width: int
 ) -> Generator[_Line, None, None]:
+    advice = RequestAdvice()
     for name in files:
         # The JSON of a failure names the file.
         options.file = name
@@ -128,7 +130,8 @@ def _lines(
         failures: list[SeekWarcError] = []
         try:
             with open_archive(name, **given) as archive:
-                for record in listing.wanted(with_lengths(archive, listing.pass_over)):
+                records = advice.watch(archive, with_lengths(archive, listing.pass_over))
+                for record in listing.wanted(records):
                     line = _json(name, record) if options.json else _line(record)
                     if width and not options.json:
                         line = f"{printable(name):<{width}} {line}"

@@ -16,6 +16,7 @@ from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 
 if TYPE_CHECKING:
+    from seekwarc.cli.advice import RequestAdvice
     from seekwarc.collection.likeness import Meant
 
 __all__ = ["NO_CAPTURE", "RecordSearch", "add_record_arguments", "split_offset", "wanted_record"]
@@ -94,6 +95,12 @@ class RecordSearch:
 
         return Meant(self._options.uri)
 
+    @cached_property
+    def _advice(self) -> RequestAdvice:
+        from seekwarc.cli.advice import RequestAdvice
+
+        return RequestAdvice()
+
     def look_in(self, archive: Reader, *, alike: bool = False) -> bool:
         """Look through a file; return whether it has the record, or a better one than those before."""
         before, options = self._found, self._options
@@ -114,7 +121,8 @@ class RecordSearch:
         from seekwarc.read.selection import Selection
 
         selection = Selection.of(since=self._options.since, until=self._options.until)
-        for record in archive.past_damage(self.pass_over if not alike else _pass_over):
+        records = archive.past_damage(self.pass_over if not alike else _pass_over)
+        for record in self._advice.watch(archive, records):
             uri = record.target_uri
             if uri is None or record.type not in CAPTURE_TYPES:
                 continue
