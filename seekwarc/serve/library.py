@@ -77,6 +77,8 @@ class FileState:
     records: int = 0
     damaged: int = 0
     """Places that are damaged. They are listed as the records are, and so is what follows."""
+    problems: int = 0
+    """Records in which something is wrong, such as one that the end of the file cuts off."""
     problem: str | None = None
     """Why it was not scanned to its end."""
 
@@ -205,6 +207,7 @@ class Library(Closing):
         for entry in batch:
             if not is_place(entry):
                 state.records += 1
+                state.problems += entry.problem is not None
                 self._count(entry)
         batch.clear()
 

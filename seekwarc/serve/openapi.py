@@ -67,6 +67,7 @@ _SCHEMAS: Final = {
                 position=_count("Stored bytes scanned"),
                 records=_count(),
                 damaged=_count("Damaged places, which are rows of the list of records"),
+                problems=_count("Records in which something is wrong, as their rows say"),
                 problem=_text("Why it was not scanned to its end", null=True),
             )
         ),

@@ -193,7 +193,7 @@ def test_the_keyboard_is_enough(served, page) -> None:
     until(page, "document.querySelector('#record h2')?.textContent.endsWith('/coded.html')")
     page.focus("[role=tab][aria-selected=true]")
     page.keyboard.press("ArrowRight")
-    until(page, "document.querySelector('[role=tab][aria-selected=true]').textContent === 'Hex'")
+    until(page, "document.querySelector('[role=tab][aria-selected=true]').textContent === 'Text'")
     page.keyboard.press("Escape")
     until(page, "!location.hash.includes('r=')")
     page.focus("#list")
@@ -282,7 +282,7 @@ def test_text_is_read_while_scrolling(served, page) -> None:
 
 
 def test_a_content_coding_is_decoded_for_reading(served, page) -> None:
-    page.goto(served.link("coded.html"))
+    page.goto(served.link("coded.html", tab="text"))
     until(page, "document.querySelector('pre.text')?.textContent.startsWith('<!doctype html>')")
     assert "gzip" in page.inner_text(".texted .notice")
 

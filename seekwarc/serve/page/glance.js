@@ -3,6 +3,23 @@
 import { json } from "./api.js";
 import { bytes, count, el, number, share } from "./dom.js";
 
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+/** Bars that have room for a label each. */
+const MOST_LABELS = 12;
+/** Files that are listed; those in which something is wrong are the first. */
+const MOST_FILES = 200;
+
+/** Whether single records are all that is wrong in a file. */
+const isFaulty = (file) => file.problems > 0 && !wrongWith(file).length;
+
+/** What is wrong in a file, in sentences. */
+export function wrongWith(file) {
+  return [
+    ...(file.damaged ? [`${count(file.damaged, "place")} damaged, listed among the records; “seekwarc verify” describes the damage.`] : []),
+    ...(file.problem ? [`${file.problem.replace(`${file.name}: `, "").replace(/\.$/, "")}. Records after byte ${number(file.position)} are not listed; “seekwarc recover” saves those that are intact.`] : []),
+  ];
+}
+
 const KINDS = [
   ["type", "Types", (name) => ({ type: name })],
   ["status", "Status", (name) => ({ status: name })],
@@ -23,6 +40,38 @@ export class Glance {
     this.root = el("div", { class: "glance", tabindex: "-1" });
     this.said = null;
     this.timer = 0;
+    this.files = [];
+    this.archives = new Set();
+    this.fileList = el("section", { class: "files" });
+  }
+
+  /** Take what is known of the files; `archives` are the names of those that hold records. */
+  setFiles(files, archives) {
+    const said = JSON.stringify([files, archives]);
+    if (said === this.filesSaid) return;
+    this.filesSaid = said;
+    this.files = files;
+    this.archives = new Set(archives);
+    this.drawFiles();
+  }
+
+  drawFiles() {
+    const focus = this.fileList.contains(document.activeElement) ? document.activeElement.dataset.bar : null;
+    const largest = Math.max(...this.files.map((file) => file.size), 1);
+    const rank = (file) => 2 * Boolean(wrongWith(file).length) + isFaulty(file);
+    const sorted = [...this.files].sort((one, other) => rank(other) - rank(one));
+    const rows = sorted.slice(0, MOST_FILES).map((file) => {
+      const bar = el("i", {});
+      bar.style.width = `${(100 * file.size) / largest}%`;
+      const words = [el("span", { class: "name" }, file.name), el("span", { class: "much" }, `${number(file.records)} · ${bytes(file.size)}`), bar];
+      const line = this.archives.has(file.name)
+        ? el("button", { type: "button", class: "line-bar", title: `${file.name}: ${count(file.records, "record")}`, "data-bar": `file ${file.name}`, onclick: () => this.chosen({ file: file.name }) }, ...words)
+        : el("div", { class: "line-bar" }, ...words);
+      return el("li", {}, line, ...wrongWith(file).map((text) => el("p", { class: "wrong" }, text)), isFaulty(file) ? el("p", { class: "wrong" }, `${count(file.problems, "record")} with a problem: ${file.problems === 1 ? "its row is" : "their rows are"} marked.`) : null);
+    });
+    if (sorted.length > MOST_FILES) rows.push(el("li", { class: "rest" }, `and ${count(sorted.length - MOST_FILES, "other file")}`));
+    this.fileList.replaceChildren(el("h3", {}, "Files"), el("ul", {}, ...rows));
+    if (focus) this.fileList.querySelector(`[data-bar="${CSS.escape(focus)}"]`)?.focus();
   }
 
   /** Fetch, and draw what has changed; again until all files are scanned. */
@@ -57,7 +106,7 @@ export class Glance {
       el("h2", {}, "At a glance"),
       el("p", { class: "facts" }, ...facts.map((fact) => el("span", {}, fact)), found.complete ? null : el("span", {}, "still reading …")),
       this.timeline(found.groups.month.groups),
-      el("div", { class: "kinds" }, ...KINDS.map(([by, title, filter]) => this.kind(by, title, found.groups[by], filter))),
+      el("div", { class: "kinds" }, ...KINDS.map(([by, title, filter]) => this.kind(by, title, found.groups[by], filter)), this.fileList),
       el("p", { class: "hint" }, "Choose a bar to list its records, or a record to look at it."),
     );
     if (focus) this.root.querySelector(`[data-bar="${CSS.escape(focus)}"]`)?.focus();
@@ -67,7 +116,7 @@ export class Glance {
   timeline(groups) {
     const dated = groups.filter((group) => /^\d{4}(-\d\d)?$/.test(group.name ?? ""));
     if (!dated.length) return null;
-    let spans = months(dated.map((group) => group.name));
+    let spans = wholeYear(months(dated.map((group) => group.name)));
     const length = spans.length > MOST_BARS ? 4 : 7;
     spans = [...new Set(spans.map((name) => name.slice(0, length)))].slice(-400);
     const records = new Map();
@@ -80,7 +129,7 @@ export class Glance {
       const text = `${name}: ${count(here, "record")}`;
       return el("button", { type: "button", title: text, "aria-label": text, "data-bar": `month ${name}`, disabled: !here, onclick: () => this.chosen({ since: name, until: name }) }, bar);
     });
-    return el("figure", { class: "timeline" }, el("div", { class: "columns", role: "group", "aria-label": "Records by date" }, ...bars), el("figcaption", {}, el("span", {}, spans[0]), spans.length > 1 ? el("span", {}, spans.at(-1)) : null));
+    return el("figure", { class: "timeline" }, el("div", { class: "columns", role: "group", "aria-label": "Records by date" }, ...bars), el("figcaption", {}, ...labels(spans)));
   }
 
   kind(by, title, { groups, others }, filter) {
@@ -97,6 +146,22 @@ export class Glance {
     if (others) rows.push(el("li", { class: "rest" }, `all others: ${count(others.records, "record")}, ${bytes(others.stored_size)}`));
     return el("section", {}, el("h3", {}, title), el("ul", {}, ...rows));
   }
+}
+
+/** The twelve months of the year that all months are of; other months unchanged. */
+function wholeYear(spans) {
+  const year = spans[0].slice(0, 4);
+  return spans.at(-1).startsWith(year) ? MONTHS.map((_, index) => `${year}-${String(index + 1).padStart(2, "0")}`) : spans;
+}
+
+/** A label under each bar while there is room for that, else under the first and the last. */
+function labels(spans) {
+  if (spans.length > MOST_LABELS) return [el("span", {}, spans[0]), el("span", {}, spans.at(-1))];
+  return spans.map((name, index) => {
+    const month = MONTHS[Number(name.slice(5)) - 1];
+    const isFirst = index === 0 || month === "Jan";
+    return el("span", { class: "each" }, month ? el("span", {}, month) : name, month && isFirst ? el("span", {}, name.slice(0, 4)) : null);
+  });
 }
 
 /** All months from the first to the last; the names may be years, too. */

@@ -19,6 +19,7 @@ export class HitList {
     this.replay = null;
     this.openId = null;
     this.query = null;
+    this.waiting = false;
     this.generation = 0;
     box.addEventListener("keydown", (event) => this.key(event));
     box.addEventListener("click", (event) => this.clicked(event));
@@ -29,6 +30,7 @@ export class HitList {
     const asked = new URLSearchParams(query).toString();
     if (asked === this.query) return;
     this.query = asked;
+    this.waiting = false;
     this.generation += 1;
     if (!query.q) {
       this.say("");
@@ -71,6 +73,7 @@ export class HitList {
       this.box.append(el("li", { class: "more" }, el("button", { type: "button", "data-start": start + PAGE }, "More")));
     }
     this.mark(this.openId);
+    if (this.waiting) this.openFirst();
   }
 
   item(hit) {
@@ -119,6 +122,15 @@ export class HitList {
 
   focus() {
     (this.box.querySelector("[aria-current] .hit") ?? this.links[0])?.focus();
+  }
+
+  /** Open the first page that is found, as soon as it is here. */
+  openFirst() {
+    const first = this.box.querySelector("li[data-id] a.hit");
+    this.waiting = !first;
+    if (!first) return;
+    first.focus();
+    this.opened(first.closest("li").dataset.id);
   }
 
   /** Open the next or previous page that was found. */

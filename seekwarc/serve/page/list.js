@@ -23,9 +23,10 @@ export class RecordList {
     this.openId = null;
     this.rows = new Rows(box, ROW, {
       wanted: (first, seen) => this.wanted(first, seen),
-      key: (index) => this.row(index)?.id,
+      key: (index) => this.keyOf(this.row(index)),
       make: (index) => this.element(index, this.row(index)),
       mark: (element, index) => this.markRow(element, index),
+      shown: (rows) => this.tellActive(rows),
     });
     this.reset({});
     this.loadSoon = settled(() => this.load(), 40);
@@ -39,6 +40,7 @@ export class RecordList {
   reset(query) {
     this.query = query;
     this.pages = new Map();
+    this.alike = new Map();
     this.total = 0;
     this.complete = false;
     this.fresh = true;
@@ -77,6 +79,7 @@ export class RecordList {
       }
       this.pages.set(page, answer.records);
       if (this.pages.size > PAGES_KEPT) this.pages.delete(this.pages.keys().next().value);
+      this.compare();
       this.total = answer.total;
       this.complete = answer.complete;
       this.say();
@@ -105,7 +108,7 @@ export class RecordList {
 
   say() {
     this.found.classList.remove("bad");
-    const filtered = Object.keys(this.query).some((name) => name !== "sort");
+    const filtered = Object.keys(this.query).some((name) => name !== "sort" && name !== "folded");
     const reading = this.complete ? "" : ", still reading";
     // Damaged places are rows, too. They have nothing that a filter could find.
     const records = this.total - (filtered ? 0 : this.damaged);
@@ -124,15 +127,45 @@ export class RecordList {
     return this.pages.get(Math.floor(index / PAGE))?.[index % PAGE];
   }
 
-  /** Fetch missing rows that will be shown, and tell a screen reader which row is active. */
+  /** Find the rows that look the same: how many files have them tells what sets them apart. */
+  compare() {
+    this.alike = new Map();
+    for (const rows of this.pages.values()) {
+      for (const row of rows ?? []) {
+        const look = lookOf(row);
+        const files = this.alike.get(look);
+        if (!files) this.alike.set(look, [row.file]);
+        else files.push(row.file);
+      }
+    }
+  }
+
+  /** What sets a row apart from those that look the same: its file, its place, or nothing. */
+  placeOf(row) {
+    const files = this.alike.get(lookOf(row)) ?? [];
+    const isAlone = files.length < 2;
+    if (isAlone && (row.uri !== null || this.isOneFile)) return null;
+    const others = new Set(files).size < files.length;
+    const offset = others ? `byte ${number(row.offset)}` : null;
+    return [new Set(files).size > 1 || isAlone ? row.file : null, offset].filter(Boolean).join(", ");
+  }
+
+  keyOf(row) {
+    return row && `${row.id} ${row.parts} ${this.placeOf(row)}`;
+  }
+
+  /** Fetch missing rows that will be shown. */
   wanted(first, seen) {
     for (let index = first; index < first + seen; index += 1) {
       if (this.row(index)) continue;
       this.loadSoon();
       break;
     }
-    const active = this.active >= first && this.active < first + seen;
-    if (active) this.box.setAttribute("aria-activedescendant", `row-${this.active}`);
+  }
+
+  /** Tell a screen reader which row is active, if it is there. */
+  tellActive(rows) {
+    if (rows.has(this.active)) this.box.setAttribute("aria-activedescendant", `row-${this.active}`);
     else this.box.removeAttribute("aria-activedescendant");
   }
 
@@ -141,16 +174,22 @@ export class RecordList {
     if (!row) return el("div", { ...attributes, "aria-label": "loading" }, el("div", { class: "ghost" }), el("div", { class: "ghost short" }));
     if (row.is_damage) {
       return el("div", { ...attributes, class: "row damaged", title: row.problem }, el("div", { class: "uri" }, "A damaged place"), el(
-        "div", { class: "about" }, el("span", { class: "media" }, row.problem), el("span", { class: "size" }, `byte ${number(row.offset)}`),
+        "div", { class: "about" }, el("span", { class: "media" }, row.problem), this.isOneFile ? null : el("span", { class: "file" }, el("bdi", {}, row.file)), el("span", { class: "size" }, `byte ${number(row.offset)}`),
       ));
     }
-    return el("div", attributes, uri(row.uri ?? (row.type === "warcinfo" ? "About this file" : "no URI")), el(
+    const place = this.placeOf(row);
+    const isFilm = row.parts > 1;
+    const name = uri(row.uri ?? (row.type === "warcinfo" ? "About this file" : "no URI"));
+    // The end of a long name tells files apart, so its beginning is cut.
+    const where = place && el("span", { class: "file", title: row.file }, el("bdi", {}, place));
+    return el("div", attributes, el("div", { class: "top" }, name, where), el(
       "div", { class: "about" },
       el("span", { class: `kind ${row.type}` }, row.type ?? "no type"),
       el("span", { class: "media" }, row.mime ?? ""),
-      row.status !== null && row.status !== 200 ? el("span", { class: "status" }, String(row.status)) : null,
+      row.problem ? el("span", { class: "bad", title: row.problem }, "problem") : null,
+      !isFilm && row.status !== null && row.status !== 200 ? el("span", { class: row.status >= 400 ? "status bad" : "status" }, String(row.status)) : null,
       el("span", { class: "when" }, date(row.date)),
-      el("span", { class: "size" }, bytes(row.size)),
+      el("span", { class: "size" }, isFilm ? count(row.parts, "part") : bytes(row.size)),
     ));
   }
 
@@ -171,6 +210,16 @@ export class RecordList {
     else if (move !== undefined) this.choose(Math.min(Math.max(this.active + move, 0), Math.max(this.total - 1, 0)), false);
     else return;
     event.preventDefault();
+  }
+
+  focus() {
+    this.box.focus();
+  }
+
+  /** Open the first record that is found, as soon as it is here. */
+  openFirst() {
+    this.focus();
+    this.choose(0, true);
   }
 
   choose(index, open) {
@@ -208,6 +257,9 @@ export class RecordList {
     }
   }
 }
+
+/** All that a row shows but for its place. */
+const lookOf = (row) => JSON.stringify([row.is_damage && row.id, row.uri, row.type, row.mime, row.status, row.date, bytes(row.size), row.parts]);
 
 /** The URI, its host less prominent than its path, which tells records apart. */
 function uri(text) {

@@ -2,12 +2,12 @@
 
 import { json } from "./api.js";
 import { bytes, count, el, number, parseSize, settled } from "./dom.js";
-import { Glance } from "./glance.js";
+import { Glance, wrongWith } from "./glance.js";
 import { HitList } from "./hits.js";
 import { RecordList } from "./list.js";
 import { RecordPane } from "./record.js";
 
-const FILTERS = ["q", "type", "status", "mime", "since", "until", "min_size", "max_size", "captures", "sort"];
+const FILTERS = ["q", "type", "status", "mime", "since", "until", "min_size", "max_size", "file", "parts", "captures", "sort"];
 const ALWAYS_SEEN = ["q", "captures", "sort"];
 const OF_TEXTS = ["q", "mime", "since", "until", "order"];
 const THEMES = ["auto", "light", "dark"];
@@ -79,8 +79,7 @@ async function show({ focus = false } = {}) {
 const searchesTexts = () => state.in === "text";
 
 function focusFound() {
-  if (searchesTexts()) hits.focus();
-  else $("list").focus();
+  (searchesTexts() ? hits : list).focus();
 }
 
 /** What to ask the server for. */
@@ -91,6 +90,9 @@ function query() {
     if (value && name.endsWith("_size")) value = parseSize(value);
     if (value !== undefined && value !== null && value !== "" && !Number.isNaN(value) && value !== "stored") asked[name] = value;
   }
+  // The list has one row for a film that was captured in parts.
+  if (asked.parts) delete asked.parts;
+  else asked.folded = "1";
   return asked;
 }
 
@@ -113,6 +115,7 @@ function fillForm() {
   form.elements.q.placeholder = $("q-label").textContent;
   const on = FILTERS.filter((name) => state[name] && !ALWAYS_SEEN.includes(name)).length;
   $("filters-on").textContent = on ? ` (${on})` : "";
+  $("clear").hidden = !FILTERS.some((name) => state[name] && name !== "sort");
 }
 
 /** Return what is wrong with a field, or null if it is valid. */
@@ -139,19 +142,24 @@ function take() {
   change.order = form.elements.order.value === "rank" ? null : form.elements.order.value;
   if (refused) list.complain(refused);
   else go(change, false);
+  return !refused;
 }
 
 form.addEventListener("input", settled(take, 160));
 form.addEventListener("submit", (event) => event.preventDefault());
 form.addEventListener("keydown", (event) => {
-  if (event.key !== "Enter" || !event.target.matches("input")) return;
+  const down = event.key === "ArrowDown" && event.target === form.elements.q;
+  if (!down && (event.key !== "Enter" || !event.target.matches("input"))) return;
   event.preventDefault();
-  take();
-  focusFound();
+  if (!take()) return;
+  const found = searchesTexts() ? hits : list;
+  if (down) found.focus();
+  else found.openFirst();
 });
 $("clear").addEventListener("click", () => {
-  form.reset();
-  take();
+  for (const name of FILTERS) form.elements[name].removeAttribute("aria-invalid");
+  go(Object.fromEntries(FILTERS.filter((name) => name !== "sort").map((name) => [name, null])), true);
+  form.elements.q.focus();
 });
 
 // Keys of the whole page.
@@ -206,14 +214,13 @@ async function holding() {
   const position = files.reduce((sum, file) => sum + file.position, 0);
   const name = files.length === 1 ? files[0].name : count(files.length, "file");
   $("holding").textContent = `${count(summary.records, "record")}, ${bytes(size)} in ${name}`;
-  $("holding").title = files.map((file) => `${file.name}: ${number(file.records)}, ${bytes(file.size)}`).join("\n");
-  const damage = files.flatMap((file) => [
-    ...(file.damaged ? [`${file.name}: ${count(file.damaged, "place")} damaged, listed among the records; “seekwarc verify” describes the damage.`] : []),
-    ...(file.problem ? [`${file.problem}. Records after byte ${number(file.position)} are not listed; “seekwarc recover” saves those that are intact.`] : []),
-  ]);
-  if (damage.join() !== document.querySelector(".damage")?.dataset.said) {
+  glance.setFiles(files, summary.archives);
+  const damage = files.flatMap((file) => wrongWith(file).map((text) => `${file.name}: ${text}`));
+  // Of many, the list of the files has the rest.
+  const said = damage.length > 2 ? [`${count(damage.length, "thing")} wrong in ${count(files.filter((file) => wrongWith(file).length).length, "file")}: “At a glance” lists them.`] : damage;
+  if (said.join() !== (document.querySelector(".damage")?.dataset.said ?? "")) {
     document.querySelector(".damage")?.remove();
-    if (damage.length) $("panes").before(el("div", { class: "damage notice bad", role: "alert", "data-said": damage.join() }, ...damage.map((text) => el("p", {}, text))));
+    if (said.length) $("panes").before(el("div", { class: "damage notice bad", role: "alert", "data-said": said.join() }, ...said.map((text) => el("p", {}, text))));
   }
   $("reading").hidden = summary.complete;
   $("reading").setAttribute("aria-valuenow", size ? Math.round((100 * position) / size) : 0);
@@ -222,6 +229,8 @@ async function holding() {
   $("modes").hidden = !summary.search;
   hits.replay = summary.replay;
   options(form.elements.type, summary.types);
+  list.isOneFile = summary.archives.length === 1;
+  $("archives").replaceChildren(...summary.archives.map((value) => el("option", { value })));
   $("media-types").replaceChildren(...Object.keys(summary.mimes).filter(Boolean).map((value) => el("option", { value })));
   if (!summary.complete || !(list.complete || searchesTexts())) {
     if (!searchesTexts()) list.refresh();

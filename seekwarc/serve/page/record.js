@@ -26,6 +26,8 @@ const TEXTUAL = /^text\/|[/+](json|xml|javascript|ecmascript|x-ndjson|warc-field
 const SVG = "image/svg+xml";
 const HTML = /^(text\/html|application\/xhtml\+xml)$/;
 const CELLS = 1024;
+/** Bytes of a record whose frames and cost are shown without a click. */
+const LARGE = 1024 * 1024;
 /** Milliseconds between two requests for a size. The server counts only as long as it is asked. */
 const PATIENCE = 500;
 
@@ -37,8 +39,8 @@ function viewsOf(record) {
     if (/^(audio|video)\//.test(type)) views.push("play");
     if (type === SVG || (/^image\//.test(type) && !/svg|xml/.test(type))) views.push("image");
     if (/[/+]json$/.test(type)) views.push("json");
-    if (TEXTUAL.test(type)) views.push("text");
     if (HTML.test(type)) views.push("page");
+    if (TEXTUAL.test(type)) views.push("text");
     // A browser shows no PDF in a sandbox, and without one its links could leave this page: so its bytes.
     if (type === "application/pdf") views.push("hex");
   }
@@ -151,10 +153,19 @@ export class RecordPane {
       el("div", { class: "record-head" }, this.back(), this.title(), ...this.notes()),
       el("div", { class: "tab-bar" }, this.tabs, this.replay(), this.copy(), this.save()),
       this.panel,
-      el("footer", { class: "foot", "aria-label": "Frames and cost" }, this.frames.element, this.cost.element),
+      this.foot(),
     );
     this.open(views.all.includes(state.tab) ? state.tab : views.best, state);
     this.loadFrames(record.id);
+  }
+
+  /** What the views cost: shown at once where it tells something, under a film and not under a small page. */
+  foot() {
+    const { record } = this;
+    const isLarge = record.length >= LARGE || record.payload_size >= LARGE || record.counting;
+    const foot = el("details", { class: "foot", open: this.showsCost ?? isLarge }, el("summary", {}, "Frames and cost"), this.frames.element, this.cost.element);
+    foot.querySelector("summary").addEventListener("click", () => { this.showsCost = !foot.open; });
+    return foot;
   }
 
   title() {

@@ -14,7 +14,7 @@ export class Rows {
    * @param height  of a row, in pixels
    * @param content  {wanted(first, count)} is called before rows are shown, so that it can fetch them;
    *   {key(index)} tells what a row shows, {make(index)} makes its element, and {mark(element, index)}
-   *   changes what may change while the key stays
+   *   changes what may change while the key stays; {shown(rows)} is called with the rows that are there
    */
   constructor(box, height, content) {
     this.box = box;
@@ -127,6 +127,7 @@ export class Rows {
       else this.layer.insertBefore(element, next);
       this.content.mark?.(element, index);
     }
+    this.content.shown?.(this.shown);
     this.layer.style.transform = `translateY(${this.box.scrollTop - (this.top - first) * this.height}px)`;
   }
 
