@@ -192,6 +192,8 @@ def described(
             object.__setattr__(entry, "table", table_choice(record))
         elif found and is_damaged:
             object.__setattr__(entry, "problem", found.pop(0).message)
+        if places and entry.problem is None and record.is_cut_off:
+            object.__setattr__(entry, "problem", record.problem)
         if places or not is_damaged:
             yield entry
     if places:
