@@ -4,6 +4,8 @@ Prints the address to open, and the form of addresses for players: /payload?uri=
 lookup --url`). `--host 0.0.0.0` gives other computers access: there are no passwords, so everyone who can
 reach the port can read everything in the archives. Ctrl-C stops the server.
 
+`--allow https://example.org` lets pages of that origin embed payloads; nothing else, and no other origin.
+
 With a search index of `seekwarc index --text`, the texts of pages can be searched, too.
 
 With --replay, archived pages are shown as they were: they run in the browser, on an address of their own,

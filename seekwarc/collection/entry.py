@@ -196,8 +196,7 @@ def described(
             object.__setattr__(entry, "problem", record.problem)
         if places or not is_damaged:
             yield entry
-    if places:
-        yield from [_place(archive, damage) for damage in found]
+    yield from [_place(archive, damage) for damage in found if places]
 
 
 def is_place(entry: Entry) -> bool:
