@@ -7,19 +7,19 @@ from seekwarc.collection.record_table import Query, RecordTable
 from tests.support.rows import row
 
 
-def part(number: int, uri: str, **given: object) -> Entry:
-    return row(number, uri=uri, status=206, **{"type": "response", **given})
+def row(number: int, uri: str, filename: str = "a.warc.zst", status: int = 206) -> Entry:
+    return Entry(filename, number * 100, type="response", uri=uri, status=status, size=7)
 
 
 def test_the_parts_of_a_resource_are_one_row_if_that_is_asked_for() -> None:
     film, video = "http://example.org/film.mp4", "http://example.org/v?range="
     rows = [
-        *(part(number, film) for number in range(88)),
-        row(100),
-        part(101, f"{video}0-9"),
-        part(102, f"{video}10-19", filename="b.warc.zst"),
-        part(103, film, filename="b.warc.zst"),
-        part(104, "http://example.org/alone"),
+        *(row(number, film) for number in range(88)),
+        row(100, "http://example.org/page", status=200),
+        row(101, f"{video}0-9"),
+        row(102, f"{video}10-19", filename="b.warc.zst"),
+        row(103, film, filename="b.warc.zst"),
+        row(104, "http://example.org/alone"),
     ]
     table = RecordTable(shared=True)
     for entry in rows:

@@ -27,7 +27,7 @@ const SVG = "image/svg+xml";
 const HTML = /^(text\/html|application\/xhtml\+xml)$/;
 const CELLS = 1024;
 /** Bytes of a record whose frames and cost are shown without a click. */
-const LARGE = 1024 * 1024;
+const LARGE = 256 * 1024;
 /** Milliseconds between two requests for a size. The server counts only as long as it is asked. */
 const PATIENCE = 500;
 
@@ -162,8 +162,8 @@ export class RecordPane {
   /** What the views cost: shown at once where it tells something, under a film and not under a small page. */
   foot() {
     const { record } = this;
-    const isLarge = record.length >= LARGE || record.payload_size >= LARGE || record.counting;
-    const foot = el("details", { class: "foot", open: this.showsCost ?? isLarge }, el("summary", {}, "Frames and cost"), this.frames.element, this.cost.element);
+    const isLarge = record.length >= LARGE || record.payload_size >= LARGE || record.counting || record.problem;
+    const foot = el("details", { class: "foot", open: this.showsCost ?? Boolean(isLarge) }, el("summary", {}, "Frames and cost"), this.frames.element, this.cost.element);
     foot.querySelector("summary").addEventListener("click", () => { this.showsCost = !foot.open; });
     return foot;
   }
