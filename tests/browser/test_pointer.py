@@ -252,7 +252,7 @@ def test_the_first_press_on_back_leads_to_the_list(fresh, served, size) -> None:
 def test_the_first_press_on_filters_opens_and_clears_them(fresh, size) -> None:
     pointer = fresh(size)
     pointer.press("#filters summary")
-    until(pointer.page, "document.getElementById('clear').checkVisibility()", seconds=6)
+    until(pointer.page, "document.querySelector('[name=min_size]').checkVisibility()", seconds=6)
     pointer.press("[name=min_size]")
     pointer.page.keyboard.type("100k")
     until(pointer.page, "document.getElementById('found').textContent === '1 record'")
