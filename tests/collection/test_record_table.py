@@ -18,7 +18,24 @@ from seekwarc import Entry, WarcDate
 from seekwarc.collection.record_table import Query, RecordTable
 from seekwarc.errors import TargetError
 from seekwarc.format.uri import as_utf8
-from tests.support.rows import row
+
+
+def row(number: int, **given: object) -> Entry:
+    """Return some entry."""
+    made = {
+        "filename": "a.warc.zst",
+        "offset": number * 100,
+        "length": 100,
+        "type": ("response", "request", "revisit")[number % 3],
+        "id": f"urn:{number}",
+        "uri": f"http://example.org/{number:04}/Page_{number % 7}.html",
+        "date": WarcDate.parse(f"2026-{number % 12 + 1:02}-10T00:00:00Z"),
+        "mime": ("text/html", "video/mp4")[number % 2],
+        "status": 200,
+        "size": number * 37 % 1000,
+    }
+    return Entry(**{**made, **given})
+
 
 ROWS = [row(number) for number in range(1000)]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from seekwarc import Entry
 from seekwarc.collection.record_table import Query, RecordTable
-from tests.support.rows import row
 
 
 def row(number: int, uri: str, filename: str = "a.warc.zst", status: int = 206) -> Entry:
