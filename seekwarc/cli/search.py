@@ -7,7 +7,7 @@ that match. Its snippet is read from the archive again: `seekwarc cat FILE OFFSE
 
 An archive that was moved or has changed since gives no snippet, and the hit says so. To find out whether a
 page has a phrase, it is read, too, up to 1,000 of them. Archives that the index names by URL are read with
---remote only. Exit status 1 means that nothing was found.
+--remote only. Exit status 1 means that nothing was found, or that the index is damaged.
 
 seekwarc search crawl.fts tea kettle
 seekwarc search crawl.fts '"earl grey" OR oolong' --since 2026-11 --host example.org
@@ -17,17 +17,20 @@ seekwarc search crawl.fts 'title:menu -green' --mime application/pdf --order dat
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from contextlib import suppress
 from typing import Final
 
 from seekwarc.cli.arguments import add_flag, add_json_argument, argument, number
 from seekwarc.cli.options import add_limit_argument, add_quiet_argument
 from seekwarc.cli.printing import printable, say
 from seekwarc.cli.selecting import add_date_arguments, add_host_argument
-from seekwarc.errors import NotFoundError
+from seekwarc.errors import NotFoundError, SeekWarcError
 from seekwarc.format.conditions import checked_type
 from seekwarc.format.json_text import json_text
 from seekwarc.format.words import counted
+from seekwarc.inside.search import HEAD, is_search_head
 from seekwarc.inside.snippets import Snippet
 from seekwarc.make.text_searching import LIMIT, MAX_LIMIT, Hit, Search, SearchIndex
 
@@ -70,6 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    _refuse_others(options.index)
     with SearchIndex(options.index, remote=options.remote) as index:
         found = index.search(
             " ".join(options.query),
@@ -91,6 +95,20 @@ def run(options: argparse.Namespace) -> int:
     if not (options.json or options.quiet):
         sys.stdout.write(_summary(found, options.start))
     return 0
+
+
+def _refuse_others(name: str) -> None:
+    """Refuse what is not a search index: the wrong file is named, which is not damage."""
+    # What cannot be opened is said when it is searched.
+    with suppress(OSError, ValueError):
+        if os.path.isfile(name):
+            with open(name, "rb") as file:
+                if is_search_head(file.read(HEAD)):
+                    return
+            raise SeekWarcError(
+                "is not a search index; make one with `seekwarc index --text FILE... -o NAME.fts`",
+                source=name,
+            )
 
 
 def _lines(hit: Hit) -> str:

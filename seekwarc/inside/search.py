@@ -30,7 +30,17 @@ from seekwarc.format.conditions import matches_pattern
 from seekwarc.inside.query import IN_TITLE, OFTEN, TextQuery
 from seekwarc.inside.search_file import APPLICATION_ID, KINDS, SCHEMA, VERSION, connected, host_key
 
-__all__ = ["MAX_FOUND", "MAX_TIME", "Capture", "Conditions", "Found", "Order", "SearchFile", "is_search_head"]
+__all__ = [
+    "HEAD",
+    "MAX_FOUND",
+    "MAX_TIME",
+    "Capture",
+    "Conditions",
+    "Found",
+    "Order",
+    "SearchFile",
+    "is_search_head",
+]
 
 MAX_FOUND: Final = 10_000
 """Pages that a search returns."""

@@ -54,7 +54,7 @@ FAILING = {
     "info": ("info notes.txt", "unsupported"),
     "ls": ("ls notes.txt", "unsupported"),
     "index of texts": ("index --text missing.warc -o new.fts", "io"),
-    "search": ("search notes.txt tea", "format"),
+    "search": ("search notes.txt tea", "usage"),
     "lookup": ("lookup missing.cdxj http://example.org/", "io"),
     "concat": ("concat cut.warc.gz -o new.warc.zst", "truncated"),
     "join": ("join missing.warc -o new.warc.zst", "io"),

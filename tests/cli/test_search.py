@@ -74,8 +74,19 @@ def test_nothing_found_is_status_1_and_a_wrong_query_2(command, index) -> None:
     assert "after the first 100 pages" in command("search", index, "tea", "--start", 100, status=1).stderr
     assert "has no `)`" in command("search", index, "(tea", status=2).stderr
     assert command("search", index, "!", "--json", status=2).json["error"]["kind"] == "usage"
-    assert "is not a search index" in command("search", index.with_name("a.warc.zst"), "tea", status=1).stderr
     assert "is not a file" in command("search", index.with_name("b.fts"), "tea", status=2).stderr
+
+
+def test_what_is_not_a_search_index_is_wrong_usage_and_a_damaged_one_is_not(command, index, tmp_path) -> None:
+    archive, empty, damaged = index.with_name("a.warc.zst"), tmp_path / "empty.fts", tmp_path / "damaged.fts"
+    empty.touch()
+    for other in (archive, empty):
+        answer = command("search", other, "tea", "--json", status=2)
+        assert "is not a search index; make one with `seekwarc index --text" in answer.stderr
+        assert answer.json["error"]["kind"] == "usage"
+    data = index.read_bytes()
+    damaged.write_bytes(data[:100] + b"\xff" * (len(data) - 100))
+    assert "the search index is damaged" in command("search", damaged, "tea", status=1).stderr
 
 
 def test_what_is_archived_is_shown_and_not_obeyed(command, index) -> None:
