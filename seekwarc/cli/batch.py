@@ -7,16 +7,22 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from seekwarc.cli.arguments import add_jobs_argument, add_output_arguments
-from seekwarc.cli.options import ALWAYS, add_keep_going_argument, add_quiet_argument, writer_options
+from seekwarc.cli.options import (
+    ALWAYS,
+    add_dry_run_argument,
+    add_keep_going_argument,
+    add_quiet_argument,
+    writer_options,
+)
 from seekwarc.cli.printing import passed_over, printable, report, say
 from seekwarc.cli.progress import progress_bar, progress_is_seen, watch
-from seekwarc.cli.targets import absolute, output_target
+from seekwarc.cli.targets import absolute, existing_option, output_target
 from seekwarc.compiling import override
 from seekwarc.errors import SeekWarcError, SourceError, TargetError, TargetExistsError
 from seekwarc.format.json_text import json_text
@@ -24,11 +30,13 @@ from seekwarc.format.words import counted
 from seekwarc.jobs.batch import Pool, jobs_into, run, size_of
 from seekwarc.jobs.outcome import Job, Outcome, Status
 from seekwarc.jobs.parts import MIN_SIZE
-from seekwarc.jobs.work import Report, Work
+from seekwarc.jobs.work import JobContext, Report, Work
 from seekwarc.storage.expand import expand
+from seekwarc.storage.remote_url import is_url
 from seekwarc.storage.zip_members import is_wacz
 from seekwarc.system import cores, default_threads
 from seekwarc.write.files import refuse_url
+from seekwarc.write.output import NoOutput, Output
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -39,6 +47,7 @@ __all__ = [
     "add_copy_arguments",
     "as_json",
     "check_age",
+    "output_of",
     "planned_jobs",
     "refuse_unsound",
     "renamed",
@@ -83,7 +92,7 @@ def add_batch_arguments(
     )
     add_keep_going_argument(group, ALWAYS if looks else ALWAYS.removesuffix(" (always done)"))
     add_quiet_argument(group)
-    parser.set_defaults(keep_going=looks)
+    parser.set_defaults(keep_going=looks, dry_run=False)
 
 
 def _processes(options: argparse.Namespace, jobs: Sequence[Job]) -> int:
@@ -116,6 +125,7 @@ def add_copy_arguments(parser: argparse.ArgumentParser, verb: str) -> None:
         "files", metavar="FILE", nargs="+", help="SRC and DST; with --to-dir, files and folders"
     )
     add_output_arguments(parser, "DST", "the new file", required=False)
+    add_dry_run_argument(parser, "written")
 
 
 def renamed(name: str, suffix: str) -> str:
@@ -136,10 +146,14 @@ def check_age(target: str, source: str) -> bool:
         raise SourceError(f"cannot be read: {error.strerror}", source=error.filename) from error
 
 
-def jobs_in_new_folder(folder: str, files: Sequence[str], rename: Callable[[str], str]) -> list[Job]:
+def jobs_in_new_folder(
+    folder: str, files: Sequence[str], rename: Callable[[str], str], *, is_dry: bool = False
+) -> list[Job]:
     """Plan to make one file in a folder of each source, and make the folder."""
     refuse_url(folder)
     jobs = jobs_into(folder, files, rename)
+    if is_dry:
+        return jobs
     try:
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
@@ -160,7 +174,7 @@ def planned_jobs(options: argparse.Namespace, rename: Callable[[str], str]) -> l
     if options.to_dir is not None:
         if options.output is not None:
             raise SeekWarcError("-o names one new file, --to-dir a folder for many: give only one of them")
-        return jobs_in_new_folder(options.to_dir, options.files, rename)
+        return jobs_in_new_folder(options.to_dir, options.files, rename, is_dry=options.dry_run)
     sources, target = options.files, options.output
     if target is None:
         *sources, target = sources
@@ -169,7 +183,7 @@ def planned_jobs(options: argparse.Namespace, rename: Callable[[str], str]) -> l
     if is_wacz(sources[0]) and len(sources) == 1:
         if os.path.isdir(target) or target.endswith("/"):
             options.to_dir = target
-            return jobs_in_new_folder(target, sources, rename)
+            return jobs_in_new_folder(target, sources, rename, is_dry=options.dry_run)
         sources = [*expand(sources)]
     if len(sources) > 1:
         raise SeekWarcError(
@@ -181,6 +195,21 @@ def planned_jobs(options: argparse.Namespace, rename: Callable[[str], str]) -> l
                 f"{place}; to process the files in it, name a folder for new files with --to-dir", source=name
             )
     return [Job(sources[0], target)]
+
+
+@contextmanager
+def output_of(
+    options: argparse.Namespace, context: JobContext, target: str | BinaryIO, name: str
+) -> Iterator[Output]:
+    """Open the target of a job, of this name; with --dry-run, an output that keeps nothing."""
+    existing = existing_option(options)
+    if not options.dry_run:
+        with context.output(target, existing) as output:
+            yield output
+        return
+    is_new_folder = options.to_dir is not None and not os.path.isdir(options.to_dir)
+    is_path = isinstance(target, str) and not is_url(target) and not is_new_folder
+    yield NoOutput(name, existing if is_path else None)
 
 
 def skips_existing(options: argparse.Namespace) -> bool:
@@ -227,6 +256,7 @@ class Printer(Report):
     is_listing: bool = False
     """Whether the lines are what was asked for, or problems, which are printed with --quiet, too."""
     quiet: bool = field(default=False, init=False)
+    is_dry: bool = field(default=False, init=False)
     show_json: bool = field(default=False, init=False)
     show_names: bool = field(default=False, init=False)
     bar: tqdm[Any] | None = field(default=None, init=False)
@@ -272,6 +302,8 @@ class Printer(Report):
         if outcome.status in (Status.FAILED, Status.NOT_RUN):
             return None
         text = self.text(outcome.result)
+        if text is not None and self.is_dry:
+            text = f"would be written: {text}"
         return f"{names}: {text}" if text is not None and self.show_names and job.target else text
 
     def _beside_the_bar(self) -> Any:  # noqa: ANN401
@@ -304,8 +336,8 @@ class Printer(Report):
 
 
 def run_batch(options: argparse.Namespace, jobs: Sequence[Job], work: Work, printer: Printer) -> int:
-    folder = getattr(options, "to_dir", None)
-    many = folder is not None or len(jobs) > 1
+    folder = getattr(options, "to_dir", None) if not options.dry_run else None
+    many = len(jobs) > 1 or getattr(options, "to_dir", None) is not None
     pool = None
     if options.dask is not None:
         pool = _cluster(options)
@@ -316,7 +348,12 @@ def run_batch(options: argparse.Namespace, jobs: Sequence[Job], work: Work, prin
         option = "--jobs" if pool is None else "--dask"
         raise SeekWarcError(f"standard input can be read by one process only: leave out {option}")
     shows_bar = many or pool is not None
-    printer.show_json, printer.show_names, printer.quiet = options.json, many, options.quiet
+    printer.show_json, printer.show_names, printer.quiet = (
+        options.json,
+        many or options.dry_run,
+        options.quiet,
+    )
+    printer.is_dry = options.dry_run
     with ExitStack() as opened:
         if shows_bar and progress_is_seen(options):
             total = sum(map(size_of, jobs))

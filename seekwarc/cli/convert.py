@@ -13,6 +13,8 @@ that exists already and decompresses to the same bytes is skipped, so the same c
 interruption. (With --no-verify, a file is skipped if it is no older than FILE.) The last line says what the
 files converted took before and take now.
 
+--dry-run converts and keeps nothing: it takes as long, and says the sizes and the exit status of the run.
+
 With a dictionary, its saving is measured on some of the records. `--dictionary train` trains one on records
 of SRC, which is then read twice, and measures on other records.
 """
@@ -25,6 +27,7 @@ import os
 import re
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, BinaryIO
 
 from seekwarc.cli.arguments import add_flag, add_json_argument
@@ -33,6 +36,7 @@ from seekwarc.cli.batch import (
     add_batch_arguments,
     add_copy_arguments,
     check_age,
+    output_of,
     planned_jobs,
     renamed,
     run_batch,
@@ -99,8 +103,10 @@ def run(options: argparse.Namespace) -> int:
         options.dictionary = None
     settings = writer_options_of_each(options, jobs) if compression == "zst" else writer_options(options)
     work = _Converting(options, compression, settings, limit_options(options), trains)
-    saved = _Saved()
-    return run_batch(options, jobs, work, Printer(_text, _fields, keep=saved.add, total=saved.text))
+    became = "would become" if options.dry_run else "became"
+    saved = _Saved(became)
+    printer = Printer(partial(_text, became), partial(_fields, options), keep=saved.add, total=saved.text)
+    return run_batch(options, jobs, work, printer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +119,8 @@ class _Made:
 class _Saved:
     """What all conversions saved together."""
 
-    def __init__(self) -> None:
+    def __init__(self, became: str) -> None:
+        self._became = became
         self._before = self._after = 0
 
     def add(self, _: Job, made: _Made) -> None:
@@ -121,14 +128,14 @@ class _Saved:
         self._after += made.conversion.target_size
 
     def text(self) -> str | None:
-        return _change(self._before, self._after) if self._before else None
+        return _change(self._became, self._before, self._after) if self._before else None
 
 
-def _change(before: int, after: int) -> str:
+def _change(became: str, before: int, after: int) -> str:
     saving = (
         f"{human_size(before - after)} saved" if after <= before else f"{human_size(after - before)} more"
     )
-    return f"{human_size(before)} became {human_size(after)} ({after / before:.1%}): {saving}"
+    return f"{human_size(before)} {became} {human_size(after)} ({after / before:.1%}): {saving}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,12 +172,12 @@ class _Converting:
             settings["dictionary"], gains = training.dictionary, training.gains
         dictionary = settings.get("dictionary")
         meter = GainMeter() if dictionary is not None and not self.trains else None
-        with context.output(target, existing_option(self.options)) as output:
+        with output_of(self.options, context, target, job.target or "") as output:
             done = convert(
                 source,
                 output,
                 self.compression,
-                verify=not self.options.no_verify,
+                verify=not (self.options.no_verify or self.options.dry_run),
                 on_progress=context.on_progress,
                 on_record=meter.add if meter is not None else None,
                 limits=self.limits,
@@ -204,7 +211,7 @@ class _Converting:
             )
         Writer(io.BytesIO(), **self.settings).abort()
         target = output_target(job.target or "")
-        if isinstance(target, str) and not is_special(target):
+        if isinstance(target, str) and not is_special(target) and not self.options.dry_run:
             open_output(target, existing=existing_option(self.options)).abort()
 
 
@@ -237,9 +244,10 @@ def _compression(options: argparse.Namespace, target: str) -> Compression:
     )
 
 
-def _fields(made: _Made | None) -> dict[str, object]:
+def _fields(options: argparse.Namespace, made: _Made | None) -> dict[str, object]:
     names = ("records", "target_size", "content_size", "sha256", "verified")
     data = picked(made.conversion if made is not None else None, *names, stored_size="source_size")
+    data["dry_run"] = options.dry_run
     if made is not None and made.dictionary is not None:
         for gain in made.gains:
             sizes = picked(gain, "measured", "size_without", "size_with", "saving")
@@ -247,14 +255,14 @@ def _fields(made: _Made | None) -> dict[str, object]:
     return data
 
 
-def _text(made: _Made) -> str:
+def _text(became: str, made: _Made) -> str:
     done, dictionary = made.conversion, made.dictionary
     share = done.target_size / done.source_size if done.source_size else 0
     checked = "the new file holds the same" if done.verified else "not checked"
     lines = [
         (
             f"{counted(done.records, 'record')}, {human_size(done.content_size)}: "
-            f"{human_size(done.source_size)} became {human_size(done.target_size)} ({share:.1%})"
+            f"{human_size(done.source_size)} {became} {human_size(done.target_size)} ({share:.1%})"
         ),
         f"sha256 of the content: {done.sha256} ({checked})",
     ]

@@ -21,6 +21,7 @@ import argparse
 import os
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from seekwarc.check.recovering import Loss, Recovery, recover
@@ -29,6 +30,7 @@ from seekwarc.cli.batch import (
     Printer,
     add_batch_arguments,
     add_copy_arguments,
+    output_of,
     planned_jobs,
     refuse_unsound,
     renamed,
@@ -56,6 +58,7 @@ from seekwarc.make.converting import content_digest
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.remote_url import is_url
 from seekwarc.write.files import refuse_same_file
+from seekwarc.write.output import NoOutput
 
 __all__ = ["add_arguments", "run"]
 
@@ -87,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
     settings = {"partial": options.partial, "limits": limits, **writer_options_of_each(options, jobs)}
     if options.source_dictionary is not None:
         settings["source_dictionary"] = dictionary_at(options.source_dictionary, **limits).dictionary
-    return run_batch(options, jobs, _Recovering(options, settings), Printer(_text, _fields))
+    return run_batch(options, jobs, _Recovering(options, settings), Printer(_text, partial(_fields, options)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +119,11 @@ class _Recovering:
         stored = open_source(input_target(job.source))
         settings = {"on_progress": context.on_progress, "processes": context.processes, **self.settings}
         with searchable(stored, check_head=lambda head: _check_head(head, stored.name)) as source:
-            if isinstance(target, str) and not is_url(target):
-                with context.output(target, existing_option(self.options)) as output:
+            if self.options.dry_run or (isinstance(target, str) and not is_url(target)):
+                with output_of(self.options, context, target, job.target or "") as output:
                     done = recover(source, output, **settings)
-                target_size = os.path.getsize(target)
+                dry = output.size if isinstance(output, NoOutput) else None
+                target_size = os.path.getsize(output.name) if dry is None else dry
             else:
                 # A record that is found damaged at its end is rolled back, which few targets allow.
                 with revocable(target, existing=existing_option(self.options)) as aside:
@@ -147,9 +151,10 @@ def _is_sound(name: str, context: JobContext) -> bool:
     return True
 
 
-def _fields(saved: _Saved | None) -> dict[str, object]:
+def _fields(options: argparse.Namespace, saved: _Saved | None) -> dict[str, object]:
     done = saved.recovery if saved is not None else None
     data = picked(saved, "stored_size", "target_size") | picked(done, *COUNTS, "losses", "suspect")
+    data["dry_run"] = options.dry_run
     if done is not None:
         data["losses"] = [picked(loss, *loss.__slots__) for loss in done.losses]
         data["suspect"] = [{"offset": offset, "id": record_id} for offset, record_id in done.suspect]

@@ -17,7 +17,7 @@ from seekwarc.cli.arguments import (
     add_json_argument,
     add_output_arguments,
 )
-from seekwarc.cli.options import add_limit_arguments, add_quiet_argument, limit_options
+from seekwarc.cli.options import add_dry_run_argument, add_limit_arguments, add_quiet_argument, limit_options
 from seekwarc.cli.printing import copied_text, piece_json, piece_text, printable, report_done, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.sizes import SIZE
@@ -42,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_flag(parser, "--no-warcinfo", text="do not begin each file with its warcinfo record")
     add_flag(parser, "--no-verify", text="copy large records without decoding them")
+    add_dry_run_argument(parser, "written")
     add_quiet_argument(parser)
     add_json_argument(parser)
     add_limit_arguments(parser)
@@ -60,18 +61,24 @@ def run(options: argparse.Namespace) -> int:
         existing=existing_option(options),
         on_warning=say,
         on_progress=watch(options),
+        dry_run=options.dry_run,
         **limit_options(options),
     )
     pieces = [*map(piece_json, done.pieces)]
-    report_done(options, _text(done), {**asdict(done), "file": options.file, "pieces": pieces})
+    report_done(
+        options,
+        _text(done, is_dry=options.dry_run),
+        {**asdict(done), "file": options.file, "dry_run": options.dry_run, "pieces": pieces},
+    )
     return 0
 
 
-def _text(done: Splitting) -> str:
+def _text(done: Splitting, *, is_dry: bool) -> str:
     files = counted(len(done.pieces), "file")
+    written = " would be written" if is_dry else ""
     lines = [
         *map(piece_text, done.pieces),
-        f"{files} of {counted(done.records, 'record')}",
+        f"{files} of {counted(done.records, 'record')}{written}",
         copied_text(done, " (verified)" if done.verified else " (not verified)"),
         *map(str, done.recompressed),
     ]

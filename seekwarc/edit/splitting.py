@@ -24,7 +24,7 @@ from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.system import threads_for
 from seekwarc.write.files import Existing, refuse_url
 from seekwarc.write.opening import committed_together
-from seekwarc.write.output import PathOutput
+from seekwarc.write.output import NoOutput, Output, PathOutput
 from seekwarc.write.targets import numbered_names
 
 __all__ = ["Piece", "PieceNames", "Pieces", "Splitting", "pieces_of", "split"]
@@ -98,6 +98,7 @@ def split(
     threads: int | None = None,
     on_warning: Callable[[str], object] = lambda _: None,
     on_progress: Progress = no_progress,
+    dry_run: bool = False,
     **limits: Unpack[ReadLimits],
 ) -> Splitting:
     """Split a file into files that hold its records in order, byte for byte.
@@ -129,6 +130,7 @@ def split(
         threads: Threads that decode and compress; one per core, at most four, unless given.
         on_warning: Called with a message before anything is written, if the file will be compressed again.
         on_progress: Wraps each source that is read, to report progress.
+        dry_run: Write nothing; return what would be written.
         **limits: Limits of reading; see `Reader`.
 
     Raises:
@@ -153,14 +155,14 @@ def split(
     names = PieceNames(pattern)
     folder = names.folder
     tally = Tally()
-    with parts_of([source], folder, ReadOptions.of(**limits)) as (part,):
+    with parts_of([source], folder if not dry_run else None, ReadOptions.of(**limits)) as (part,):
         settings = settings_of([part], on_warning, verify=verify)
         with (
             closing(OrderedWork(threads_for(threads))) as work,
-            hidden_folder(folder) as hidden,
+            hidden_folder(folder if not dry_run else None) as hidden,
             closing(part.records(part.dictionary, on_progress, "splitting")) as records,
         ):
-            outputs = Pieces(hidden, names, existing)
+            outputs = Pieces(hidden, names, existing, dry_run=dry_run)
             pieces = pieces_of(
                 records,
                 lambda: CopyTarget(outputs.begin(), work, settings, tally),
@@ -183,18 +185,25 @@ def split(
 class Pieces:
     """Files that get their names all together, or not at all. Until then they are in a hidden folder."""
 
-    def __init__(self, hidden: str | None, names: PieceNames, existing: Existing) -> None:
+    def __init__(
+        self, hidden: str | None, names: PieceNames, existing: Existing, *, dry_run: bool = False
+    ) -> None:
         self._hidden = hidden
         self._names = iter(names)
         self._existing = existing
-        self._made: list[PathOutput] = []
+        self._dry_run = dry_run
+        self._made: list[Output] = []
 
-    def begin(self) -> PathOutput:
+    def begin(self) -> Output:
         """Make the next file."""
         name = next(self._names)
         if self._existing == "error":
             _refuse(name)
-        self._made.append(PathOutput(name, existing=self._existing, folder=self._hidden))
+        self._made.append(
+            NoOutput(name, self._existing)
+            if self._dry_run
+            else PathOutput(name, existing=self._existing, folder=self._hidden)
+        )
         return self._made[-1]
 
     def publish(self) -> None:

@@ -40,6 +40,7 @@ from seekwarc.write.files import (
 __all__ = [
     "FileObjectOutput",
     "FileOutput",
+    "NoOutput",
     "OpenOutput",
     "Output",
     "PathOutput",
@@ -95,6 +96,50 @@ class Output(ABC):
         """End the file, which cannot be finished, with what could be written of it; say what is left."""
         self.abort()
         return "what was written to it cannot be undone"
+
+
+class NoOutput(Output):
+    """Keeps nothing of what is written to it, for a run that shall only say what it would write.
+
+    Args:
+        name: Name of the file that would be written.
+        existing: Whether the name may be that of a file; None if it is not one of this machine.
+    """
+
+    def __init__(self, name: str, existing: Existing | None) -> None:
+        self.name = name
+        self.size = 0
+        """Bytes that were written."""
+        if existing is None:
+            return
+        refuse_place(name)
+        if existing == "error":
+            refuse_existing(name)
+        try:
+            os.stat(os.path.dirname(os.path.realpath(name)))
+        except OSError as error:
+            raise unwritable(error, name) from error
+
+    @override
+    def write(self, data: bytes) -> None:
+        self.size += len(data)
+
+    @override
+    def flush(self) -> None:
+        """Do nothing."""
+
+    @override
+    def rollback(self, size: int) -> bool:
+        self.size = size
+        return True
+
+    @override
+    def commit(self) -> None:
+        """Do nothing."""
+
+    @override
+    def abort(self) -> None:
+        """Do nothing."""
 
 
 class FileOutput(Output):

@@ -48,6 +48,7 @@ def test_every_direction_keeps_every_byte(command, crawl, tmp_path, source, targ
     assert decompressed(path) == crawl.content
     assert answer.json == {
         "file": str(crawl.path(source)),
+        "dry_run": False,
         "target": str(path),
         "status": "done",
         "error": None,

@@ -60,6 +60,8 @@ WITHOUT = {
 """The options that each verb has under one name, and why the others have not."""
 for lists in ("ls", "info", "lookup", "search", "pictures"):
     del WITHOUT["--limit N"][lists]
+DRY = ("convert", "recover", "split")
+"""Verbs whose dry run is the run, but for what is kept."""
 WRITES = ("convert", "recover", "concat", "split", "filter", "redact", "index", "pack", "extract")
 
 
@@ -82,6 +84,34 @@ def test_an_option_of_all_verbs_has_one_name(command, verb) -> None:
     out = command(verb, *(["train"] if verb == "dictionary" else []), "--help").out
     for option, reasons in WITHOUT.items():
         assert (f"\n  {option} " in out or f"\n  {option}\n" in out) == (verb not in reasons), option
+
+
+@pytest.mark.parametrize("verb", DRY)
+def test_a_dry_run_writes_nothing_and_ends_as_the_run_does(run_cli, crawl, damaged, verb) -> None:
+    folder = damaged.parent
+    for name in ("sound", "damaged", "taken"):
+        (folder / name).mkdir()
+    for name in ("new.warc.zst", "new.warc.zst-00000.warc.zst", "new-00000.warc.zst"):
+        (folder / "taken" / name).touch()
+    files = {"sound": crawl.zst, "damaged": damaged, "taken": crawl.zst, "missing": crawl.zst}
+    for name, file in files.items():
+        words = words_of(verb, file, folder / name)
+        before = sorted(folder.rglob("*"))
+        dry = run_cli(*words, "--dry-run")
+        assert sorted(folder.rglob("*")) == before, "nothing is written"
+        done = run_cli(*words)
+        assert dry.returncode == done.returncode, (name, dry.stderr, done.stderr)
+        if name == "sound":
+            assert str(folder / name / "new") in dry.stdout.decode()
+            assert "would be written" in dry.stdout.decode()
+
+
+def test_a_dry_run_of_a_folder_makes_no_folder(command, crawl, tmp_path) -> None:
+    for verb in ("convert", "recover"):
+        line = command(verb, crawl.path("warc"), "--to-dir", tmp_path / "new", "-n").out.splitlines()[0]
+        target = tmp_path / "new" / "crawl.warc.zst"
+        assert line.startswith(f"{crawl.path('warc')} -> {target}: would be written: ")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("verb", WRITES)
