@@ -93,7 +93,7 @@ class payload_app:  # noqa: N801
         views: Counts the cost of requests that name a view (`?view=NAME`).
         threads: Number of requests that may read and decode at once; the number of cores plus two unless
             given.
-        allow: Origins of pages that may read and embed the answers, such as "https://example.org" ("*" for
+        origins: Origins of pages that may read and embed the answers, such as "https://example.org" ("*" for
             all); by default only this one.
     """
 
@@ -103,13 +103,13 @@ class payload_app:  # noqa: N801
         *,
         views: Views | None = None,
         threads: int | None = None,
-        allow: Sequence[str] = (),
+        origins: Sequence[str] = (),
     ) -> None:
         routes = record_routes(open_record, "/{record_id}", views=views, threads=threads)
-        self._app = with_allowed(routes, allow)
+        self._app = with_allowed(routes, origins)
 
     @classmethod
-    def from_index(cls, index: Index, *, threads: int | None = None, allow: Sequence[str] = ()) -> Self:
+    def from_index(cls, index: Index, *, threads: int | None = None, origins: Sequence[str] = ()) -> Self:
         """Return the application for the captures of an index, by URI and date.
 
         A date has 4 to 14 digits (2026, 20261121093000) or the form of WARC-Date. The nearest capture is
@@ -119,7 +119,7 @@ class payload_app:  # noqa: N801
         """
         captures = IndexedCaptures(index)
         self = cls.__new__(cls)
-        self._app = with_allowed(capture_routes(captures, known=captures.known, threads=threads), allow)
+        self._app = with_allowed(capture_routes(captures, known=captures.known, threads=threads), origins)
         return self
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -87,4 +87,4 @@ def test_a_wrong_origin_is_an_error(library) -> None:
     with pytest.raises(ValueError, match="is not an origin"):
         application(library, allow=[f"{PAGE}/path"])
     with pytest.raises(TypeError, match="allow must be a list of origins"):
-        payload_app(lambda record_id, view=None: None, allow=PAGE)
+        payload_app(lambda record_id, view=None: None, origins=PAGE)

@@ -107,7 +107,7 @@ def test_other_origins_may_not_read_unless_they_are_named(mounted) -> None:
         for name in mounted().get("/their/records/film.mp4/payload", headers=asked).headers
         if "allow" in name
     ]
-    client = mounted(allow=["https://player.example"])
+    client = mounted(origins=["https://player.example"])
     headers = client.get("/their/records/film.mp4/payload", headers=asked).headers
     assert headers["access-control-allow-origin"] == "https://player.example"
     assert headers["access-control-expose-headers"] == "Content-Range, Content-Length, ETag, Accept-Ranges"

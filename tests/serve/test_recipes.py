@@ -145,7 +145,7 @@ def indexed(tmp_path, portal):
     index = tmp_path / "days.cdxj"
     make_index({path.name: path}, index, on_problem=pytest.fail)
     with seekwarc.Index(index) as opened:
-        yield Client(payload_app.from_index(opened, allow=["*"]), portal)
+        yield Client(payload_app.from_index(opened, origins=["*"]), portal)
 
 
 def test_a_capture_of_another_uri_is_named(indexed) -> None:
