@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from seekwarc.cli.verbs import RENAMED, VERBS
+from tests.cli.conftest import FILM_URI, assert_well_behaved
+from tests.support.jobs import JOBS
 
 NEEDS = {
     "convert": ("-o", "OUT"),
@@ -62,6 +65,10 @@ for lists in ("ls", "info", "lookup", "search", "pictures"):
     del WITHOUT["--limit N"][lists]
 DRY = ("convert", "recover", "split")
 """Verbs whose dry run is the run, but for what is kept."""
+OTHER_FILES = ("index", "wacz")
+"""Verbs with a new file that are not among `JOBS`, whose tests try what is there already and full disks."""
+FOLDERS_AND_EXTRAS = {"extract", "text", "clip", "pictures"}
+"""Verbs whose own tests try what is there already: they make folders, or need extras."""
 WRITES = ("convert", "recover", "concat", "split", "filter", "redact", "index", "pack", "extract")
 
 
@@ -152,6 +159,46 @@ def test_a_failure_is_an_object_of_json_as_well(command, verb, tmp_path) -> None
     answer = command(words[0], "--json", *words[1:], status=2)
     failures = [it for it in map(json.loads, answer.out.splitlines()) if it.get("status") == "failed"]
     assert [it["error"]["kind"] for it in failures] == ["io"]
+
+
+@pytest.mark.parametrize("verb", OTHER_FILES)
+def test_an_existing_file_is_refused_and_force_replaces_it(command, crawl, verb, tmp_path) -> None:
+    target = tmp_path / "new.wacz"
+    words = [verb, *(["create"] if verb == "wacz" else []), crawl.zst, "-o", target]
+    target.write_bytes(b"important")
+    assert f"{target}: exists already" in command(*words, status=2).stderr
+    assert [it.read_bytes() for it in tmp_path.iterdir()] == [b"important"]
+    command(*words, "--force")
+    assert target.read_bytes() != b"important"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_what_is_there_already_is_tried_for_every_verb_with_force(command, verb) -> None:
+    out = command(verb, *(["train"] if verb == "dictionary" else []), "--help").out
+    tried = {job.arguments(Path())[0] for job in JOBS.values()} | FOLDERS_AND_EXTRAS | {*OTHER_FILES}
+    assert ("--force" in out) == (verb in tried - {"append"})
+
+
+@pytest.mark.parametrize("verb", ["verify", "convert", "recover", "concat", "index"])
+def test_damage_is_in_the_json_and_makes_the_status_1(run_cli, damaged, verb, tmp_path) -> None:
+    done = run_cli(*words_of(verb, damaged, tmp_path), "--json")
+    assert done.returncode == 1
+    objects = [json.loads(line) for line in done.stdout.splitlines()]
+    assert str(damaged) in {it.get("file") for it in objects}
+    assert {it.get("status") for it in objects} & {"failed", "problems"}
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("verb", ["ls", "info", "verify", "cat"])
+def test_a_full_disk_under_standard_output_is_said(start, crawl, verb) -> None:
+    words = [verb, crawl.zst, *(["--uri", FILM_URI] if verb == "cat" else [])]
+    with open("/dev/full", "wb") as full:
+        process = start(*words, stdout=full)
+        stderr = process.communicate()[1]
+    assert_well_behaved(process.returncode, stderr)
+    assert process.returncode == 2
+    assert b"No space left on device" in stderr
 
 
 @pytest.mark.parametrize("old", RENAMED)
