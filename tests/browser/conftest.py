@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.processes import PATIENT
+
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -34,7 +36,7 @@ class Served:
     address: str
 
     def json(self, path: str) -> Any:
-        with urllib.request.urlopen(self.address + path, timeout=20) as response:
+        with urllib.request.urlopen(self.address + path, timeout=PATIENT) as response:
             return json.load(response)
 
     def find(self, words: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import pytest
 
 import seekwarc
 from tests.browser.conftest import Pages, until
+from tests.support.processes import PATIENT
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium", "module:playwright")]
 
@@ -236,7 +237,7 @@ def test_the_first_press_on_copy_copies_the_address(fresh, served, size, allowed
         address = page.locator(".by-hand").evaluate(selected)
     query = f"uri={quote(uri(7), safe='')}&date=20261116120000"
     assert address == f"{served.address}payload?{query}"
-    with urllib.request.urlopen(address, timeout=20) as answer:
+    with urllib.request.urlopen(address, timeout=PATIENT) as answer:
         assert answer.read() == b"record 7\n"
 
 

@@ -20,6 +20,7 @@ import pytest
 import zstandard
 
 from tests.support.foreign import Foreign, Put, text
+from tests.support.processes import PATIENT
 from tests.support.writing import noise
 
 FRAME = 64 << 10
@@ -284,4 +285,4 @@ def serve() -> Iterator[Callable[..., tuple[subprocess.Popen, str, int]]]:
     yield run
     for process in started:
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=PATIENT)

@@ -7,6 +7,7 @@ import urllib.request
 import pytest
 
 import seekwarc
+from tests.support.processes import PATIENT
 
 URI = "http://example.org/film.mp4"
 START = "http://127.0.0.1:8090/payload?uri=http%3A%2F%2Fexample.org%2Ffilm.mp4&date="
@@ -66,5 +67,5 @@ def test_the_address_works_where_it_is_served(command, serve, days) -> None:
     address = command(
         "lookup", days, URI, "--url", "--closest", "20261110", "--server", f"http://127.0.0.1:{port}/"
     ).out.strip()
-    with urllib.request.urlopen(address, timeout=30) as response:
+    with urllib.request.urlopen(address, timeout=PATIENT) as response:
         assert response.read() == b"film of 10"

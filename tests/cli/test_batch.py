@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.conftest import Answer, decompressed, run_on_terminal, wait_for
 from tests.support.foreign import Foreign, text
+from tests.support.processes import PATIENT
 from tests.support.writing import noise
 
 pytestmark = pytest.mark.slow
@@ -186,7 +187,7 @@ def test_a_signal_ends_all_processes_at_once_and_leaves_nothing(start, tmp_path,
     wait_for(lambda: len(list(target.glob(".seekwarc-*/.*.partial"))) == 2, 60)
     # As a terminal does: to every process of the group.
     os.killpg(process.pid, number)
-    stdout, stderr = process.communicate(timeout=20)
+    stdout, stderr = process.communicate(timeout=PATIENT)
     assert process.returncode == status
     assert (stdout, stderr) == (b"", b"seekwarc: stopped\n")
     assert os.listdir(target) == []
@@ -202,7 +203,7 @@ def test_a_signal_ends_work_on_parts_of_a_file_and_leaves_nothing(start, tmp_pat
     process = start(*words.format(tmp_path).split(), "--jobs", 2, start_new_session=True)
     wait_for(lambda: len(list(tmp_path.glob("**/.seekwarc-*/[0-9]*"))) == 2, 60)
     os.killpg(process.pid, signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=20)
+    stdout, stderr = process.communicate(timeout=PATIENT)
     assert (process.returncode, stdout, stderr) == (130, b"", b"seekwarc: stopped\n")
     assert os.listdir(tmp_path) == ["a.warc"]
     wait_for(lambda: not processes_of(process.pid))

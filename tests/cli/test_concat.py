@@ -16,6 +16,7 @@ import seekwarc
 from tests.cli.conftest import FILM_URI, FORMS, assert_well_behaved, run_on_terminal, wait_for
 from tests.support.foreign import Foreign, gzip_member, some_dictionary, text, warc_header
 from tests.support.joined import assert_right, decompressed
+from tests.support.processes import PATIENT
 from tests.support.writing import noise, small_dictionary, written
 
 
@@ -124,7 +125,7 @@ def test_a_pipe_of_something_else_is_refused_at_its_first_bytes(start, crawl, tm
     # The pipe stays open, and there is no end to what could come.
     process.stdin.write(b"y\n" * 32)
     process.stdin.flush()
-    assert process.wait(timeout=20) == 1
+    assert process.wait(timeout=PATIENT) == 1
     assert b"not a WARC file" in process.stderr.read()
     assert left_in(tmp_path) == []
 
@@ -265,7 +266,7 @@ def test_a_closed_pipe_ends_it_quietly(start, crawl) -> None:
     process.stdout.read(100)
     process.stdout.close()
     stderr = process.stderr.read()
-    assert process.wait(timeout=20) == 128 + signal.SIGPIPE
+    assert process.wait(timeout=PATIENT) == 128 + signal.SIGPIPE
     assert stderr == b""
 
 
@@ -278,7 +279,7 @@ def test_a_signal_leaves_nothing(start, crawl, tmp_path, number, status) -> None
     wait_for(lambda: bool(left_in(tmp_path)))
     time.sleep(0.2)
     process.send_signal(number)
-    stdout, stderr = process.communicate(timeout=20)
+    stdout, stderr = process.communicate(timeout=PATIENT)
     assert process.returncode == status
     assert left_in(tmp_path) == []
     assert (stdout, stderr) == (b"", b"seekwarc: stopped\n")
@@ -290,7 +291,7 @@ def test_a_signal_in_the_middle_leaves_nothing(start, other, tmp_path, number, s
     process = start("concat", *[other] * 3000, "-o", tmp_path / "new.warc.zst")
     wait_for(lambda: any(file.stat().st_size > 2_000_000 for file in tmp_path.iterdir()))
     process.send_signal(number)
-    stdout, stderr = process.communicate(timeout=20)
+    stdout, stderr = process.communicate(timeout=PATIENT)
     assert process.returncode == status
     assert left_in(tmp_path) == []
     assert (stdout, stderr) == (b"", b"seekwarc: stopped\n")

@@ -27,6 +27,7 @@ from tests.cli.conftest import (
     wait_until_read,
 )
 from tests.support.foreign import Foreign, gzip_member, some_dictionary, text, warc_header
+from tests.support.processes import PATIENT
 from tests.support.writing import noise
 
 DIRECTIONS = [(source, target) for source in FORMS for target in FORMS]
@@ -481,7 +482,7 @@ def test_a_signal_leaves_nothing(start, tmp_path, number, status, target) -> Non
     wait_for(lambda: any(file.stat().st_size for file in tmp_path.iterdir()))
     assert [name.endswith(".partial") for name in left_in(tmp_path)] == [True]
     process.send_signal(number)
-    stdout, stderr = process.communicate(timeout=20)
+    stdout, stderr = process.communicate(timeout=PATIENT)
     assert process.returncode == status
     assert left_in(tmp_path) == []
     assert stdout == b""
@@ -496,7 +497,7 @@ def test_a_signal_while_nothing_has_come_yet_is_no_traceback(start, tmp_path, nu
     process.stdin.flush()
     wait_until_read(process.stdin)
     process.send_signal(number)
-    stderr = process.communicate(timeout=20)[1]
+    stderr = process.communicate(timeout=PATIENT)[1]
     assert process.returncode == status
     assert b"Traceback" not in stderr
     assert left_in(tmp_path) == []
@@ -510,7 +511,7 @@ def test_a_signal_ends_a_conversion_into_a_pipe(start, crawl, number, status) ->
     process.stdin.flush()
     wait_until_read(process.stdin)
     process.send_signal(number)
-    stderr = process.communicate(timeout=20)[1]
+    stderr = process.communicate(timeout=PATIENT)[1]
     assert process.returncode == status
     assert b"Traceback" not in stderr
 

@@ -17,6 +17,7 @@ import pytest
 
 from tests.support.durability import APPEND, Ending, Place, Processes, append
 from tests.support.jobs import JOBS, files_made, make_sources, names_below
+from tests.support.processes import PATIENT
 
 pytestmark = [pytest.mark.slow, pytest.mark.posix]
 
@@ -137,7 +138,7 @@ def test_a_pipe_that_is_read_no_further_ends_it_quietly(bench, start, name, tmp_
     assert len(os.read(process.stdout.fileno(), 10)) == 10
     process.stdout.close()
     stderr = process.stderr.read().decode()
-    assert process.wait(timeout=30) == 141
+    assert process.wait(timeout=PATIENT) == 141
     assert bench.told(stderr) == []
     assert os.listdir(tmp_path) == []
 

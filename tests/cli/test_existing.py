@@ -13,6 +13,7 @@ from tests.cli.conftest import decompressed
 from tests.support.durability import APPEND
 from tests.support.foreign import Foreign
 from tests.support.jobs import BEFORE, JOBS, contents, make_sources
+from tests.support.processes import PATIENT
 
 REPLACING = [name for name, job in JOBS.items() if job.replaces and name != APPEND]
 
@@ -69,7 +70,7 @@ def test_a_file_that_appears_meanwhile_is_kept(start, tmp_path) -> None:
     with source.open("wb") as pipe:
         pipe.write(Foreign().record(b"x").plain().bytes())
         target.write_bytes(b"theirs")
-    stderr = process.communicate(timeout=30)[1].decode()
+    stderr = process.communicate(timeout=PATIENT)[1].decode()
     assert process.returncode == 2
     assert stderr.startswith(f"seekwarc: {target}: ")
     assert target.read_bytes() == b"theirs"

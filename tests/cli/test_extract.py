@@ -19,6 +19,7 @@ import seekwarc
 from seekwarc.make.extracting import Extractor
 from seekwarc.read.selection import Selection
 from tests.cli.conftest import FORMS, run_on_terminal, wait_for
+from tests.support.processes import PATIENT
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "spec-notes" / "json.schema.json").read_text())
 
@@ -160,7 +161,7 @@ def test_an_interrupt_leaves_whole_files_that_are_listed(
     wait_for(lambda: len(list(folder.glob("*.bin"))) >= 20)
     time.sleep(after * random.random())
     process.send_signal(number)
-    stderr = process.communicate(timeout=20)[1]
+    stderr = process.communicate(timeout=PATIENT)[1]
     assert (process.returncode, stderr) == (128 + number, b"seekwarc: stopped\n")
     assert 20 <= assert_whole_and_listed(folder) < 4000
 

@@ -11,6 +11,7 @@ import seekwarc
 from tests.cli.conftest import wait_for
 from tests.support.captures import SITES, related
 from tests.support.foreign import Foreign
+from tests.support.processes import PATIENT
 from tests.support.writing import noise
 
 
@@ -115,7 +116,7 @@ def test_a_stopped_run_leaves_the_inputs_and_no_result(start, tmp_path, number, 
     process = start("filter", source, "-o", target)
     wait_for(lambda: list(tmp_path.glob(".new*")))
     process.send_signal(number)
-    process.communicate(timeout=20)
+    process.communicate(timeout=PATIENT)
     assert process.returncode == status
     assert source.read_bytes() == made.bytes()
     assert not target.exists()

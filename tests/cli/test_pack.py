@@ -15,6 +15,7 @@ import seekwarc
 from seekwarc.format.uri import as_utf8
 from tests.cli.conftest import run_on_terminal, wait_for
 from tests.support.foreign import text
+from tests.support.processes import PATIENT
 from tests.support.writing import noise
 
 
@@ -266,7 +267,7 @@ def test_a_signal_leaves_nothing(start, folder, tmp_path, number, status) -> Non
     process.stdin.write(noise(1 << 20))
     wait_for(lambda: any(path.name.endswith(".partial") for path in tmp_path.iterdir()))
     process.send_signal(number)
-    stderr = process.communicate(timeout=20)[1]
+    stderr = process.communicate(timeout=PATIENT)[1]
     assert process.returncode == status
     assert os.listdir(tmp_path) == ["things"]
     assert stderr == b"seekwarc: stopped\n"

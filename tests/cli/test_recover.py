@@ -17,6 +17,7 @@ from seekwarc.errors import NotFoundError
 from seekwarc.frames.dictionary import Dictionary
 from tests.cli.conftest import FILM_URI, FORMS, Answer, assert_well_behaved, run_on_terminal, wait_for
 from tests.support.foreign import Foreign, some_dictionary, text
+from tests.support.processes import PATIENT
 from tests.support.writing import noise
 
 pytestmark = pytest.mark.slow
@@ -342,7 +343,7 @@ def test_a_signal_leaves_nothing(start, tmp_path, number, status) -> None:
     process = start("recover", source, folder / "saved.warc.zst", "--level", "15")
     wait_for(lambda: any(file.stat().st_size for file in folder.iterdir()))
     process.send_signal(number)
-    stdout, stderr = process.communicate(timeout=20)
+    stdout, stderr = process.communicate(timeout=PATIENT)
     assert process.returncode == status
     assert left_in(folder) == []
     assert stdout == b""
@@ -354,7 +355,7 @@ def test_nobody_who_reads_the_report_is_no_traceback(start, damaged, tmp_path) -
     os.close(read)
     process = start("recover", damaged, tmp_path / "saved.warc.zst", stdout=write)
     os.close(write)
-    stderr = process.communicate(timeout=20)[1]
+    stderr = process.communicate(timeout=PATIENT)[1]
     assert_well_behaved(process.returncode, stderr)
     assert process.returncode == 141
     assert (tmp_path / "saved.warc.zst").exists()

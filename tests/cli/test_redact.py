@@ -11,6 +11,7 @@ import seekwarc
 from tests.cli.conftest import wait_for
 from tests.support.captures import SITES, related
 from tests.support.foreign import Foreign
+from tests.support.processes import PATIENT
 from tests.support.writing import noise
 
 
@@ -128,6 +129,6 @@ def test_a_stopped_run_leaves_the_file(start, tmp_path, number) -> None:
     process = start("redact", source, "--uri", "*/1", "--in-place")
     wait_for(lambda: list(tmp_path.glob(".source*")))
     process.send_signal(number)
-    process.communicate(timeout=20)
+    process.communicate(timeout=PATIENT)
     assert process.returncode == (143 if number == signal.SIGTERM else -9)
     assert source.read_bytes() == made.bytes()

@@ -21,20 +21,20 @@ import pytest
 from tests.cli.conftest import assert_well_behaved
 from tests.support.films import film_archive
 from tests.support.foreign import Foreign
-from tests.support.processes import children_of, wait_until, wait_until_gone
+from tests.support.processes import PATIENT, children_of, wait_until, wait_until_gone
 
 
 def fetch(address: str) -> bytes:
     # Browsers find names that end in .localhost by themselves; not every system does.
     at = re.sub(r"//replay\.localhost(:[0-9]+)", r"//127.0.0.1\1", address)
     request = urllib.request.Request(at, headers={"Host": address.split("/")[2]})
-    with urllib.request.urlopen(request, timeout=10) as response:
+    with urllib.request.urlopen(request, timeout=PATIENT) as response:
         return response.read()
 
 
 def stop(process: subprocess.Popen, number: int = signal.SIGINT) -> tuple[int, str]:
     process.send_signal(number)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=PATIENT)
     assert_well_behaved(process.returncode, err)
     return process.returncode, err.decode()
 
@@ -64,7 +64,7 @@ def test_other_forms_are_served_too(serve, crawl, form) -> None:
     request = urllib.request.Request(
         f"{address}api/records/{row['id']}/payload", headers={"Range": "bytes=1000-1999"}
     )
-    with urllib.request.urlopen(request, timeout=10) as response:
+    with urllib.request.urlopen(request, timeout=PATIENT) as response:
         assert (response.status, response.read()) == (206, crawl.film[1000:2000])
 
 
@@ -167,7 +167,7 @@ def test_no_file_of_it_stays_if_it_is_killed(serve, crawl, tmp_path, monkeypatch
     while not json.loads(fetch(address + "api/summary"))["complete"]:
         pass
     process.kill()
-    process.communicate(timeout=20)
+    process.communicate(timeout=PATIENT)
     assert os.listdir(tmp_path) == []
 
 
@@ -189,7 +189,7 @@ sys.exit(cli.main(sys.argv[1:]))
 @pytest.mark.slow
 def test_a_signal_whose_exception_was_lost_ends_it_when_the_event_loop_runs(crawl) -> None:
     arguments = [sys.executable, "-c", LOST, "serve", "--port", "0", crawl.zst]
-    done = subprocess.run(arguments, check=False, capture_output=True, timeout=20)
+    done = subprocess.run(arguments, check=False, capture_output=True, timeout=PATIENT)
     assert_well_behaved(done.returncode, done.stderr)
     assert done.returncode == 128 + signal.SIGTERM
 
@@ -345,7 +345,7 @@ def test_cookies_of_archived_pages_lock_neither_port(serve, crawl, tmp_path) -> 
         ("127.0.0.1", port, None),
     ):
         fields = {"Host": f"{host}:{at}", "Cookie": "; ".join(["a=" + "b" * 3900] * 60)}
-        client = http.client.HTTPConnection("127.0.0.1", at, timeout=10)
+        client = http.client.HTTPConnection("127.0.0.1", at, timeout=PATIENT)
         client.request("GET", "/", headers=fields)
         answer = client.getresponse()
         client.close()

@@ -15,6 +15,7 @@ import zstandard
 import seekwarc
 from tests.cli.conftest import assert_well_behaved, record_header, response, run_on_terminal
 from tests.support.foreign import Foreign
+from tests.support.processes import PATIENT
 from tests.support.writing import noise
 
 pytestmark = pytest.mark.slow
@@ -252,7 +253,7 @@ def test_a_signal_leaves_nothing(start, pages, tmp_path, number, status) -> None
     process.stdin.flush()
     assert [name.endswith(".partial") for name in os.listdir(tmp_path)] == [True]
     process.send_signal(number)
-    stderr = process.communicate(timeout=20)[1]
+    stderr = process.communicate(timeout=PATIENT)[1]
     assert process.returncode == status
     assert stderr == b"seekwarc: stopped\n"
     assert os.listdir(tmp_path) == []

@@ -15,6 +15,7 @@ import pytest
 from seekwarc.check.verifying import REMEDIES
 from tests.cli.conftest import FORMS, Answer, assert_well_behaved, run_on_terminal
 from tests.support.foreign import Foreign, text, warc_header
+from tests.support.processes import PATIENT
 from tests.support.vectors import SAMPLES
 from tests.support.writing import noise
 
@@ -325,7 +326,7 @@ def test_a_signal_ends_it(start, tmp_path, number, status) -> None:
     process = start("verify", "--all", path)
     assert b"Content_Checksum" in process.stdout.readline()
     process.send_signal(number)
-    stdout, stderr = process.communicate(timeout=20)
+    stdout, stderr = process.communicate(timeout=PATIENT)
     assert process.returncode == status
     assert stderr == b"seekwarc: stopped\n"
     assert b" records, " not in stdout
