@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -277,7 +276,6 @@ def test_a_signal_leaves_nothing(start, crawl, tmp_path, number, status) -> None
     process.stdin.write(crawl.zst.read_bytes())
     process.stdin.flush()
     wait_for(lambda: bool(left_in(tmp_path)))
-    time.sleep(0.2)
     process.send_signal(number)
     stdout, stderr = process.communicate(timeout=PATIENT)
     assert process.returncode == status

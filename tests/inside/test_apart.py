@@ -16,6 +16,7 @@ from seekwarc.inside import apart
 from seekwarc.inside.apart import run_apart
 from seekwarc.inside.parsing import parse_html, parse_pdf
 from tests.support.pages import html, pdf, shown
+from tests.support.processes import PATIENT
 
 OPTIONS = {"charset": None, "main": False, "max_text": 1000, "is_cut": False}
 
@@ -84,7 +85,7 @@ def test_threads_have_a_process_each() -> None:
     assert len(apart._idle) <= apart.MAX_IDLE
 
 
-@pytest.mark.parametrize("ending", ["time.sleep(60)", "os._exit(1)", "os.abort()"])
+@pytest.mark.parametrize("ending", ["time.sleep(600)", "os._exit(1)", "os.abort()"])
 def test_a_process_that_hangs_or_dies_is_replaced(monkeypatch, ending) -> None:
     code = (
         "import sys; sys.path[:] = {path!r}; import os, time; from seekwarc.inside import apart; "
@@ -96,7 +97,7 @@ def test_a_process_that_hangs_or_dies_is_replaced(monkeypatch, ending) -> None:
         begun = time.monotonic()
         with pytest.raises(LimitError, match="the HTML takes more than 20 seconds, or too much memory"):
             run_apart("html", b"x", **OPTIONS)
-        assert time.monotonic() - begun < 20
+        assert time.monotonic() - begun < PATIENT
     assert run_apart("html", b"<p>x", **OPTIONS).text == "x"
 
 
@@ -138,7 +139,7 @@ def test_html_that_takes_forever_is_given_up(page, monkeypatch) -> None:
     begun = time.monotonic()
     with contextlib.suppress(LimitError):
         run_apart("html", page, **OPTIONS)
-    assert time.monotonic() - begun < 20
+    assert time.monotonic() - begun < PATIENT
     apart._end_all()
 
 
@@ -159,5 +160,5 @@ def test_bombs_of_pdf_are_given_up(content, monkeypatch) -> None:
     begun = time.monotonic()
     with contextlib.suppress(LimitError):
         run_apart("pdf", pdf([content, shown("x")]), **OPTIONS)
-    assert time.monotonic() - begun < 20
+    assert time.monotonic() - begun < PATIENT
     apart._end_all()
