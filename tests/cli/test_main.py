@@ -60,8 +60,10 @@ def test_every_file_of_a_verb_is_listed() -> None:
     files = {path.stem for path in folder.glob("*.py")} - {
         "__init__",
         "addresses",
+        "advice",
         "arguments",
         "batch",
+        "copying",
         "options",
         "passing",
         "payloads",
