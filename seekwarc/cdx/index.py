@@ -51,6 +51,8 @@ IndexTarget: TypeAlias = "str | os.PathLike[str] | bytes | BinaryIO | RangeReada
 FIRST_READ: Final = 64 << 10
 MAX_READERS: Final = 8
 """WARC files that are kept open, since the next record is often in one of them."""
+MAX_PLACES: Final = 1000
+"""Captures of a URI that are remembered, since an index with keys of two kinds may list one twice."""
 GZIP_MAGIC: Final = b"\x1f\x8b"
 PARQUET_MAGIC: Final = b"PAR1"
 AFTER_DIGITS: Final = b":"
@@ -268,6 +270,8 @@ class Index(Closing):
         last = _date_digits("until", until)
         nearest = _date_digits("closest", closest)
         ranges = [*key_ranges(uri, match)]
+        if not self._may_be_of_browsers:
+            del ranges[1:]
         if match != "exact":
             if closest is not None:
                 raise ValueError(f'`closest` needs match="exact", not {match!r}')
@@ -289,13 +293,14 @@ class Index(Closing):
     def _same(self, uri: str, captures: Iterator[Capture]) -> Iterator[Capture]:
         """Yield those that count as captures of a URI, each once, of lines with its keys."""
         key = surt(uri)
-        places: set[tuple[object, object, str]] = set()
+        # Lines of a place are near each other, as they have its date.
+        places: Recent[tuple[object, object, str], bool] = Recent(MAX_PLACES)
         for capture in captures:
             fields = capture.fields
             place = fields.get("filename"), fields.get("offset"), capture.timestamp
-            if place in places or (capture.key != key and surt(indexed_uri(fields) or "") != key):
+            if places.get(place) or (capture.key != key and surt(indexed_uri(fields) or "") != key):
                 continue
-            places.add(place)
+            places.put(place, True)
             yield capture
 
     def _captures(self, lines: Iterator[IndexLine]) -> Iterator[Capture]:
@@ -315,6 +320,12 @@ class Index(Closing):
         middle = min(max(key + space + timestamp_of(wanted).encode("ascii"), start), stop)
         earlier = takewhile(lambda line: line.head >= start, self._lines.descending(middle))
         return heapq.merge(self._between(middle, stop), earlier, key=partial(distance, wanted))
+
+    @property
+    def _may_be_of_browsers(self) -> bool:
+        """Whether keys may be those of tools in JavaScript, which make neither Parquet nor tabbed lines."""
+        lines = self._lines
+        return isinstance(lines, StoredLines) or (isinstance(lines, ZipNumCluster) and not lines.is_tabbed)
 
     @cached_property
     def _lines(self) -> SortedLines:

@@ -36,8 +36,8 @@ def distance(wanted: WarcDate, line: IndexLine) -> int:
 def key_ranges(uri: str, match: Match) -> Iterator[tuple[bytes, bytes]]:
     """Yield the ranges [start, stop) of the heads of lines that match, none inside another.
 
-    An index may have the keys of either family of tools. Those of browsers tell a path from the same path
-    with a slash at its end.
+    An index may have the keys of either family of tools: the first range is of `surt`, the others are of
+    browsers, which tell a path from the same path with a slash at its end.
     """
     key, other = surt(uri).encode("ascii"), browser_key(uri).encode("ascii")
     if match == "exact":

@@ -75,7 +75,11 @@ def _is_listing(fields: dict[str, object]) -> bool:
 
 
 class ZipNumCluster(SortedLines):
-    """The lines of a cluster."""
+    """The lines of a cluster.
+
+    Attributes:
+        is_tabbed: Whether its index is of the first form, which lists just the first line of each block.
+    """
 
     def __init__(
         self,
@@ -87,6 +91,7 @@ class ZipNumCluster(SortedLines):
     ) -> None:
         self._max_block_size = max_block_size
         self._index = StoredLines(index, _Listed)
+        self.is_tabbed = _TABBED.match(first_line) is not None
         self._file = str(_meta(first_line).get("filename", "")) if first_line.startswith(META) else ""
         self._part = lru_cache(None)(open_part)
         self._block_lines = lru_cache(MAX_BLOCKS)(self._read_block)
@@ -100,7 +105,7 @@ class ZipNumCluster(SortedLines):
         return _once(self._backward(wanted))
 
     def _backward(self, wanted: bytes) -> Iterator[StoredLine]:
-        after = next(self._index.ascending(wanted), None)
+        after = next(self._index.ascending(wanted), None) if not self.is_tabbed else None
         first = [after] if after is not None else []
         for entry in chain(first, self._index.descending(wanted)):
             if not entry.data.startswith(META):

@@ -26,7 +26,10 @@ class RequestAdvice:
         self._is_given = False
 
     def watch(self, archive: Reader, records: Iterable[Record]) -> Iterator[Record]:
-        """Yield the records of an archive, and give the advice when there were too many requests."""
+        """Return the records of an archive, and give the advice when there were too many requests."""
+        return self._watched(archive, records) if is_url(archive.name) else iter(records)
+
+    def _watched(self, archive: Reader, records: Iterable[Record]) -> Iterator[Record]:
         before = archive.stats.requests
         for record in records:
             yield record
@@ -35,7 +38,7 @@ class RequestAdvice:
 
     def _add(self, archive: Reader, before: int) -> int:
         count = archive.stats.requests
-        self._count += count - before if is_url(archive.name) else 0
+        self._count += count - before
         if self._count > MAX_REQUESTS and not self._is_given:
             self._is_given = True
             say(_advice(archive.name))

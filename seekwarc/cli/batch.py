@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 from seekwarc.cli.arguments import add_jobs_argument, add_output_arguments
 from seekwarc.cli.options import (
     ALWAYS,
+    GO_ON,
     add_dry_run_argument,
     add_keep_going_argument,
     add_quiet_argument,
@@ -90,7 +91,7 @@ def add_batch_arguments(
         help="let the workers of the Dask cluster at this address (tcp://host:8786) process the files; they "
         "open each FILE, and DIR, by the same name",
     )
-    add_keep_going_argument(group, ALWAYS if looks else ALWAYS.removesuffix(" (always done)"))
+    add_keep_going_argument(group, ALWAYS if looks else GO_ON)
     add_quiet_argument(group)
     parser.set_defaults(keep_going=looks, dry_run=False)
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALWAYS",
+    "GO_ON",
     "TRAIN",
     "add_dry_run_argument",
     "add_index_limits",
@@ -40,7 +41,8 @@ TRAIN: Final = "train"
 """Given instead of a dictionary file: train one on the records that are converted."""
 
 
-ALWAYS: Final = "continue with the other files after one has failed (always done)"
+GO_ON: Final = "continue with the other files after one has failed"
+ALWAYS: Final = f"{GO_ON} (always done)"
 """What --keep-going means of a verb that only looks."""
 
 

@@ -87,7 +87,7 @@ class RecordSearch:
         self._file = file
         self._source: RangeSource = file.source
         self._compression: Compression = compression
-        self._later = LaterRecords(file)
+        self._later = LaterRecords(file) if compression == "none" else None
         self._size = file.source.size or 0
         self._hints = MIN_HINTS + self._size // BYTES_PER_HINT
         self._bare: set[int] = set()
@@ -166,7 +166,7 @@ class RecordSearch:
         self, begin: int, damage: int | None, header: RecordHeader | None, *, between: bool
     ) -> int:
         if self._compression != "zst":
-            is_cut = self._compression == "none" and header is not None and self._is_cut(begin, header)
+            is_cut = header is not None and self._is_cut(begin, header)
             return self._size if is_cut else self._by_bytes(begin + 1)
         position = begin if between or damage is None else max(damage, begin)
         if header is not None:
@@ -183,9 +183,10 @@ class RecordSearch:
     def _is_cut(self, begin: int, header: RecordHeader) -> bool:
         """Tell whether the file ends in the block of a record, and what it holds of that is an archive."""
         block = begin + len(header.raw)
-        if block + header.content_length <= self._size:
+        later = self._later
+        if later is None or block + header.content_length <= self._size:
             return False
-        return self._later.first_after(block) is None and self._later.is_certain
+        return later.first_after(block) is None and later.is_certain
 
     def _from(self, position: int, *, between: bool) -> int:
         # A frame whose size is damaged leads past records, and a table may be wrong: the first found wins.

@@ -63,6 +63,15 @@ def test_few_blocks_are_read(tmp_path: Path) -> None:
     assert len(part.requests) <= 2
 
 
+def test_a_tabbed_index_is_taken_at_its_word(tmp_path: Path) -> None:
+    path = tabbed_cluster(tmp_path, LINES, per_part=len(LINES))
+    part = RecordingSource((tmp_path / "cdx-00000.gz").read_bytes())
+    cluster = ZipNumCluster(LocalFileSource(path), path.read_bytes().partition(b"\n")[0], lambda _: part)
+    head = b" ".join(LINES[105].split(b" ")[:2])
+    assert next(cluster.descending(head)).data == LINES[104].rstrip()
+    assert len(part.requests) == 1
+
+
 def test_other_files_are_not_taken_for_a_cluster() -> None:
     assert not is_cluster(LINES[0])
     assert not is_cluster(b"")
