@@ -20,7 +20,13 @@ from seekwarc.cli.targets import existing_option
 from seekwarc.edit.deciding import CopyOptions
 from seekwarc.errors import FormatError, SeekWarcError
 
-__all__ = ["add_copy_arguments", "copy_options", "copy_targets", "damage_json"]
+__all__ = [
+    "add_copy_arguments",
+    "add_rest_of_copy_arguments",
+    "copy_options",
+    "copy_targets",
+    "damage_json",
+]
 
 
 def add_copy_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +35,12 @@ def add_copy_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--to-dir", metavar="DIR", help="write a new .warc.zst for each FILE into this folder"
     )
-    add_dry_run_argument(parser, "done")
+    add_rest_of_copy_arguments(parser, "done")
+
+
+def add_rest_of_copy_arguments(parser: argparse.ArgumentParser, done: str) -> None:
+    """Add what `copy_options` returns, and the limits of reading."""
+    add_dry_run_argument(parser, done)
     add_flag(parser, "--no-verify", text="copy large records without decoding them")
     add_keep_going_argument(parser, LEFT_OUT)
     add_quiet_argument(parser)

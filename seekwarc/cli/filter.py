@@ -21,16 +21,10 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, add_parts_argument
-from seekwarc.cli.copying import copy_options, damage_json
-from seekwarc.cli.options import (
-    add_dry_run_argument,
-    add_keep_going_argument,
-    add_limit_arguments,
-    add_quiet_argument,
-    limit_options,
-)
-from seekwarc.cli.passing import LEFT_OUT, PassedOver
+from seekwarc.cli.arguments import add_flag, add_output_arguments
+from seekwarc.cli.copying import add_rest_of_copy_arguments, copy_options, damage_json
+from seekwarc.cli.options import limit_options
+from seekwarc.cli.passing import PassedOver
 from seekwarc.cli.printing import copied_text, piece_json, piece_text, printable
 from seekwarc.cli.selecting import add_list_arguments, add_selection_arguments, choice_of
 from seekwarc.cli.sizes import SIZE, human_size
@@ -60,13 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_flag(parser, "--no-closure", text="copy the records that match, and no others")
     parser.add_argument("--max-size", type=SIZE, metavar="SIZE", help="maximum size of a file, such as 1G")
-    add_dry_run_argument(parser, "copied")
-    add_flag(parser, "--no-verify", text="copy large records without decoding them")
-    add_keep_going_argument(parser, LEFT_OUT)
-    add_quiet_argument(parser)
-    add_parts_argument(parser)
-    add_json_argument(parser)
-    add_limit_arguments(parser)
+    add_rest_of_copy_arguments(parser, "copied")
 
 
 def run(options: argparse.Namespace) -> int:

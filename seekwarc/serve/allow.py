@@ -36,7 +36,7 @@ def with_allowed(routes: Sequence[BaseRoute], allow: Sequence[str]) -> Starlette
         ValueError: One of the origins is not an origin.
     """
     if isinstance(allow, str):
-        raise TypeError(f"allow must be a list of origins, such as [{allow!r}]")
+        raise TypeError(f"expected a list of origins, such as [{allow!r}], not text")
     origins = [*map(checked_origin, allow)]
     middleware = []
     if origins:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import seekwarc
+from seekwarc import tools
 from seekwarc.cli import main
 from seekwarc.cli.verbs import VERBS, Verb
 from tests.support import tenth
@@ -65,7 +66,7 @@ def test_what_is_decided_is_written(crawls: Path, tmp_path: Path, capsys: pytest
     assert (done["files"], done["records"]) == ([str(it) for it in sorted(crawls.iterdir())], 50)
     assert (done["dropped"], done["status"], done["passed_over"]) == ({"not a tenth": 45}, "done", [])
     assert done["target_size"] == new.stat().st_size
-    assert seekwarc.tools.verify(new).is_sound
+    assert tools.verify(new).is_sound
 
 
 def test_each_file_becomes_one(crawls: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import seekwarc
+from seekwarc import tools
 from tests.support.sources import RecordingSource
 
 pytestmark = pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
@@ -59,7 +60,7 @@ def test_records_after_a_false_length_are_found(block: bytes, cut: int, tmp_path
 def test_an_archive_in_the_last_record_is_part_of_it(block: bytes, cut: int, tmp_path: Path) -> None:
     data = record(0, TEXT) + record(1, block)
     assert ids(data[:-cut], tmp_path / "a.warc") == ["urn:x:0", "urn:x:1"]
-    assert seekwarc.tools.verify(tmp_path / "a.warc").records == 1, "nor is it one to verify"
+    assert tools.verify(tmp_path / "a.warc").records == 1, "nor is it one to verify"
 
 
 def test_the_rest_of_a_file_that_takes_its_time_is_not_read() -> None:

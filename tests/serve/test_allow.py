@@ -86,5 +86,5 @@ def test_all_origins_only_if_the_user_says_so(allowing) -> None:
 def test_a_wrong_origin_is_an_error(library) -> None:
     with pytest.raises(ValueError, match="is not an origin"):
         application(library, allow=[f"{PAGE}/path"])
-    with pytest.raises(TypeError, match="allow must be a list of origins"):
+    with pytest.raises(TypeError, match="expected a list of origins"):
         payload_app(lambda record_id, view=None: None, origins=PAGE)
