@@ -170,6 +170,9 @@ if not TYPE_CHECKING:
         if name == "__compiled__":
             # A function that was compiled has no bytecode.
             value = not hasattr(import_module("seekwarc.format.zstd").measure_frame, "__code__")
+        elif name == "tools":
+            # The examples of the docstrings begin with `import seekwarc` alone.
+            value = import_module("seekwarc.tools")
         elif name not in _HOMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         else:

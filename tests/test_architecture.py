@@ -278,6 +278,10 @@ def test_importing_the_package_is_light() -> None:
     assert loaded_by("import seekwarc") & HEAVY == set()
 
 
+def test_the_tools_are_there_once_the_package_is_imported() -> None:
+    assert "seekwarc.tools" in loaded_by("import seekwarc; seekwarc.tools.verify")
+
+
 def test_the_command_starts_as_light() -> None:
     code = "import seekwarc.cli, seekwarc.cli.ls, seekwarc.cli.cat, seekwarc.cli.convert, seekwarc.cli.info"
     assert loaded_by(code) & HEAVY == set()
