@@ -212,7 +212,8 @@ def open(  # noqa: A001
 
     Args:
         target: A path, a URL or a binary file object; for reading also bytes or a `RangeSource`. If it is the
-            name of a WACZ (.wacz), the result is a `Wacz`, which type checkers see if that is called instead.
+            name of a WACZ (.wacz), the result is a `Wacz`, which type checkers see if that is called instead;
+            of one that has others as members, or of a list of them in JSON, a `Collection`.
         mode: "r" returns a `Reader`, "w" a `Writer`, "a" a `Writer` that continues the file.
         **options: Options of that class.
 
@@ -224,13 +225,11 @@ def open(  # noqa: A001
         from seekwarc.read.reader import Reader
 
         name = os.fspath(target) if isinstance(target, str | os.PathLike) else ""
-        if isinstance(name, str) and ".wacz" in name.lower():
-            from seekwarc.storage.zip_members import is_wacz
+        if isinstance(name, str) and name.lower().partition("?")[0].endswith((".wacz", ".json")):
+            from seekwarc.cdx.wacz import open_package
 
-            if is_wacz(name):
-                from seekwarc.cdx.wacz import Wacz
-
-                return cast("Reader", Wacz(name, **options))
+            if (package := open_package(name, **options)) is not None:
+                return cast("Reader", package)
         return Reader(target, **options)
     if mode in ("w", "a"):
         from seekwarc.write.writer import Writer

@@ -13,11 +13,12 @@ from functools import cached_property, partial
 from itertools import islice, takewhile
 from operator import attrgetter
 from typing import BinaryIO, Final, Self, TypeAlias, Unpack, cast
-from urllib.parse import quote, urlsplit
 
+from seekwarc.cdx.chain import Chain
 from seekwarc.cdx.limits import MAX_BLOCK_SIZE, MAX_CELL_SIZE, MAX_GROUP_SIZE, IndexLimits
 from seekwarc.cdx.lines import IndexLine, SortedLines, StoredLines
 from seekwarc.cdx.nearby import NearbyIndex
+from seekwarc.cdx.places import folder_of, located
 from seekwarc.cdx.ranges import Match, date_in, distance, key_ranges
 from seekwarc.cdx.wacz_index import index_of
 from seekwarc.cdx.zipnum import ZipNumCluster, is_cluster
@@ -25,14 +26,13 @@ from seekwarc.closing import Closing, Recent
 from seekwarc.collection.entry import Entry
 from seekwarc.collection.likeness import in_order
 from seekwarc.collection.revisits import is_alone, resolve
-from seekwarc.errors import FormatError, SeekWarcError, UnsupportedError
+from seekwarc.errors import FormatError, NotFoundError, SeekWarcError, UnsupportedError
 from seekwarc.format.cdxj import CdxjLine, date_digits, parse_line, timestamp_of
 from seekwarc.format.dates import WarcDate, date_of_digits
 from seekwarc.format.post import indexed_uri
 from seekwarc.format.seektable import SidecarReference, TableChoice
 from seekwarc.format.sidecar import SIDECAR_SUFFIX
 from seekwarc.format.surt import surt
-from seekwarc.format.uri import as_stored
 from seekwarc.format.words import counted
 from seekwarc.options import shown
 from seekwarc.read.options import ReaderOptions, SidecarOptions
@@ -43,7 +43,7 @@ from seekwarc.storage.opening import open_source, open_stored
 from seekwarc.storage.source import RangeReadable, RangeSource, Stats
 from seekwarc.storage.zip_members import SEPARATOR, is_wacz, open_zip
 
-__all__ = ["Capture", "Index", "IndexTarget", "Match", "folder_of", "located"]
+__all__ = ["Capture", "Index", "IndexTarget", "Match"]
 
 _State: TypeAlias = tuple[tuple[Fetcher, ...], str | None, str | None, SidecarOptions, IndexLimits]
 IndexTarget: TypeAlias = "str | os.PathLike[str] | bytes | BinaryIO | RangeReadable"
@@ -55,6 +55,7 @@ MAX_PLACES: Final = 1000
 """Captures of a URI that are remembered, since an index with keys of two kinds may list one twice."""
 GZIP_MAGIC: Final = b"\x1f\x8b"
 PARQUET_MAGIC: Final = b"PAR1"
+IN_WACZ: Final = SEPARATOR + "indexes"
 AFTER_DIGITS: Final = b":"
 
 
@@ -81,7 +82,8 @@ class Capture(CdxjLine):
         Args:
             resolve: Give a revisit the payload of the record that it refers to, if the index has that record:
                 under the URI and date that the revisit names, or as a capture of the same URI with the same
-                digest. If False, the revisit is returned as stored.
+                digest; or if a WACZ that this one requires has it. If False, the revisit is returned as
+                stored.
 
         Raises:
             NotFoundError: The original of a revisit is not in the index.
@@ -147,7 +149,7 @@ class Index(Closing):
         stats = Stats()
         if isinstance(targets[0], str) and is_wacz(targets[0]):
             archive = open_zip(targets[0], open_stored(targets[0]))
-            folder, given = (targets[0] + SEPARATOR + it for it in ("indexes", "archive"))
+            folder, given = targets[0] + IN_WACZ, targets[0] + SEPARATOR + "archive"
             files = given if files is None else files
             targets = [index_of(archive)]
         files = os.fspath(files) if files is not None else folder
@@ -182,6 +184,10 @@ class Index(Closing):
         self._opened = ExitStack()
         for source in sources:
             self._opened.callback(source.close)
+        wacz, is_of_wacz, _ = (folder or "").rpartition(IN_WACZ)
+        self._chain = Chain(wacz, partial(Index, **options)) if is_of_wacz else None
+        if self._chain is not None:
+            self._opened.callback(self._chain.close)
 
     def __getstate__(self) -> _State:
         folders = _absolute(self._folder), _absolute(self._files)
@@ -410,11 +416,19 @@ class Index(Closing):
             NotFoundError: The original of a revisit is not in the index.
             SegmentError: The record is one of several segments, which only a `Collection` can join.
         """
+        if is_alone(record):
+            return record
+        try:
+            return resolve(record, NearbyIndex(record, self.near), self.record)
+        except NotFoundError:
+            found = self._chain.resolved(record) if self._chain is not None else None
+            if found is None:
+                raise
+            return found
 
-        def near(uri: str, date: str) -> Iterator[Capture]:
-            return self.lookup(uri, closest=date)
-
-        return record if is_alone(record) else resolve(record, NearbyIndex(record, near), self.record)
+    def near(self, uri: str, date: str) -> Iterator[Capture]:
+        """Yield the captures of a URI, nearest to a date first."""
+        return self.lookup(uri, closest=date)
 
     def _open(self, capture: Capture, resolve: bool) -> Record:  # noqa: FBT001
         try:
@@ -449,33 +463,5 @@ def _is_within(timestamp: str, first: str, last: str) -> bool:
     return timestamp >= first and timestamp[: len(last)] <= last
 
 
-def folder_of(target: object) -> str | None:
-    """Return the folder or URL that has the file; None if the target has no name."""
-    if not isinstance(target, str | os.PathLike):
-        return None
-    name = os.fspath(target)
-    if "://" in name:
-        parts = urlsplit(name)
-        return parts._replace(path=parts.path.rpartition("/")[0], query="", fragment="").geturl()
-    return os.path.dirname(name) or "."
-
-
 def _absolute(folder: str | None) -> str | None:
     return folder if folder is None or "://" in folder else os.path.abspath(folder)
-
-
-def located(folder: str | None, name: str, index: str) -> str:
-    """Return the path or URL of a file that an index names, never outside `folder`; messages name `index`."""
-    if folder is None:
-        raise SeekWarcError(f"cannot locate {name}: this index has no path; pass `files=`", source=index)
-    parts = name.replace("\\", "/").split("/")
-    if not parts[0] or "\0" in name or "://" in name or ".." in parts:
-        raise FormatError(
-            f"the index names the file {name!r}, which is outside the folder of its files",
-            source=index,
-        )
-    if folder.startswith(("http://", "https://")) and SEPARATOR not in folder:
-        name = quote(name)
-    elif "%" in name and os.path.isdir(folder) and not os.path.exists(os.path.join(folder, name)):
-        name = as_stored(name)
-    return folder.removesuffix("/") + "/" + name

@@ -12,25 +12,25 @@ from dataclasses import dataclass
 from typing import Final, Unpack, cast
 
 from seekwarc.cdx.index import Index
-from seekwarc.cdx.nearby import NearbyIndex
+from seekwarc.closing import keeping
 from seekwarc.collection.collection import Collection, Target
 from seekwarc.collection.entry import Entry, entry_of_line
 from seekwarc.collection.likeness import Meant
 from seekwarc.collection.record_index import RecordIndex
-from seekwarc.collection.revisits import is_alone, resolve
+from seekwarc.collection.revisits import is_alone
 from seekwarc.compiling import override
 from seekwarc.errors import FormatError, LimitError, NotFoundError, SegmentError
-from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.read.options import ReaderOptions
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.storage.opening import open_stored
+from seekwarc.storage.packages import is_several
 from seekwarc.storage.source import RangeSource
-from seekwarc.storage.zip_members import ZipArchive, open_zip
+from seekwarc.storage.zip_members import ZipArchive, is_wacz, open_zip
 
-__all__ = ["Page", "Wacz", "json_lines", "pages_in"]
+__all__ = ["Page", "Wacz", "json_lines", "open_package", "pages_in"]
 
 PAGES: Final = "pages/pages.jsonl"
 STEP: Final = 1 << 20
@@ -124,12 +124,9 @@ class Wacz(Collection):
         if is_alone(record):
             return record
         try:
-            return resolve(record, NearbyIndex(record, self._near), self.record)
+            return self._captures.resolved(record)
         except (NotFoundError, SegmentError):
             return super().open_record(record)
-
-    def _near(self, uri: str, date: str) -> Iterator[CdxjLine]:
-        return self._captures.lookup(uri, closest=date)
 
     def pages(self) -> Iterator[Page]:
         """Yield the pages that the WACZ lists.
@@ -138,6 +135,15 @@ class Wacz(Collection):
             FormatError: A line is malformed, or longer than 2 MiB.
         """
         return pages_in(self._archive)
+
+
+def open_package(name: str, **options: Unpack[ReaderOptions]) -> Collection | None:
+    """Open a WACZ, a WACZ that has others as members, or a list of them; None if a file is none of these."""
+    # The directory is read once.
+    with keeping():
+        if is_several(name):
+            return Collection(name, **options)
+        return Wacz(name, **options) if is_wacz(name) else None
 
 
 class _WaczIndex:

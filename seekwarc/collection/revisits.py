@@ -66,8 +66,8 @@ def is_alone(record: Record) -> bool:
 def resolve(record: Record, index: RecordIndex, open_entry: Open) -> Record:
     """Return the logical record that a stored one is, or is a segment of; errors as of `open_record`."""
     if record.type == "continuation":
-        what = f"segment 1 of the record continued at {record.offset}"
-        record = named(record.segment_origin_id, what, index, open_entry)
+        begin = f"segment 1 of the record continued at {record.offset}"
+        record = named(record.segment_origin_id, begin, index, open_entry)
     if not isinstance(record, JoinedRecord | ResolvedRevisit):
         record = _joined(record, index, open_entry)
         if record.type == "revisit":
@@ -84,9 +84,10 @@ def _resolved(record: Record, revisit: IndexedCapture) -> ResolvedRevisit:
         )
     found = originals(revisit)
     if not found:
+        name = record.refers_to_id or record.refers_to_target_uri or record.target_uri
+        container = f", in {container_of(record)}" if container_of(record) is not None else ""
         raise NotFoundError(
-            "the record that this revisit refers to is not in these files: "
-            f"{record.refers_to_id or record.refers_to_target_uri or record.target_uri}",
+            f"the record that this revisit refers to is not in these files: {name}{container}",
             source=record.source,
             offset=record.offset,
         )
@@ -96,9 +97,9 @@ def _resolved(record: Record, revisit: IndexedCapture) -> ResolvedRevisit:
 def named(record_id: str | None, what: str, index: RecordIndex, open_entry: Open) -> Record:
     """Return the stored record with an ID; `what` is what the message calls it if it is not in the index."""
     found = index.by_id(record_id) if record_id is not None else ()
-    if not found:
-        raise NotFoundError(f"{what}, {record_id}, is not in these files")
-    return open_entry(found[0])
+    if found:
+        return open_entry(found[0])
+    raise NotFoundError(f"{what}, {record_id}, is not in these files")
 
 
 def _joined(record: Record, index: RecordIndex, open_entry: Open) -> Record:
@@ -363,8 +364,7 @@ def _has_validator(asked: HttpHead | None, head: HttpHead | None, *, is_earlier:
     if head is not None and head.status != OK:
         return False
     for name in VALIDATORS:
-        value = asked.get(name) if asked is not None else None
-        if value is not None:
+        if asked is not None and (value := asked.get(name)) is not None:
             return head is not None and head.get(name) == value
     return is_earlier
 

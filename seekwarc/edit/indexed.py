@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from seekwarc.cdx.index import Capture, Index, folder_of, located
+from seekwarc.cdx.index import Capture, Index
 from seekwarc.cdx.nearby import Near, NearbyIndex
+from seekwarc.cdx.places import folder_of, located
 from seekwarc.collection.entry import Entry, describe, entry_of_line
 from seekwarc.collection.revisits import IndexedCapture, originals
 from seekwarc.edit.choosing import Choice, place_of

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Final, Unpack
 
-from seekwarc.cdx.index import folder_of, located
+from seekwarc.cdx.places import folder_of, located
 from seekwarc.closing import Closing, Recent
 from seekwarc.collection.collection import Collection
 from seekwarc.collection.entry import CAPTURE_TYPES, Entry, OnDamage, describe, described, is_place

@@ -38,6 +38,8 @@ def expand(
     depth; a file that has this very name is taken instead. In an object store, a URL that ends with a slash
     is a folder. A WACZ that is named, or matches a pattern, means the WARC files in it:
     `crawl.wacz!/archive/data.warc.gz`. One in a folder is skipped: crawlers leave its WARC files beside it.
+    A WACZ that has others as members means the WARC files in these, and so does a list of WACZ files in JSON
+    (`resources`, each with a `path` in the folder of the list), as replayweb.page takes them.
 
     A folder in a folder that cannot be listed is yielded itself, as a file that cannot be opened.
 
@@ -74,20 +76,20 @@ def index_ending(target: object) -> str | None:
 def _members(files: Iterable[str]) -> Iterator[str]:
     """Yield files, and instead of each WACZ its WARC files; if it cannot be opened, its own name."""
     for file in files:
-        if not file.lower().partition("?")[0].endswith(".wacz"):
+        if not file.lower().partition("?")[0].endswith((".wacz", ".json")) or os.path.isdir(file):
             yield file
             continue
-        from seekwarc.storage.opening import open_stored
-        from seekwarc.storage.zip_members import SEPARATOR, is_wacz, open_zip
+        from seekwarc.storage.packages import warc_files_in
 
         # Code that opens the names meanwhile shares the directory, which costs requests to read.
+        found = False
         try:
-            archive = open_zip(file, open_stored(file)) if is_wacz(file) else None
+            for name in warc_files_in(file):
+                found = True
+                yield name
         except SeekWarcError:
-            archive = None
-        names = archive.members if archive is not None else ()
-        found = [it for it in names if it.startswith("archive/") and not it.endswith("/")]
-        yield from (file + SEPARATOR + it for it in found)
+            if found or not file.lower().endswith(".wacz"):
+                raise
         if not found:
             yield file
 

@@ -43,10 +43,8 @@ def open_source(target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadabl
 def _open_name(path: str | os.PathLike[str]) -> RangeSource:
     name = os.fsdecode(path)
     if ".wacz" in name.lower():
-        from seekwarc.storage.zip_members import is_wacz, open_zip, split_name
+        from seekwarc.storage.zip_members import is_wacz, open_zip
 
-        if (parts := split_name(name)) is not None:
-            return open_zip(parts[0], open_stored(parts[0])).open(parts[1])
         if is_wacz(name):
             archive = open_zip(name, open_stored(name))
             named = [it for it in archive.members if it.startswith("archive/")]
@@ -60,9 +58,14 @@ def _open_name(path: str | os.PathLike[str]) -> RangeSource:
 
 
 def open_stored(path: str | os.PathLike[str]) -> RangeSource:
-    """Return the source for a path or URL as it is stored, a WACZ too."""
+    """Return the source for a path or URL as it is stored: of a WACZ too, and of a member of one."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"target must be a path or a URL, not {type(path).__name__}")
+    if ".wacz" in (name := os.fsdecode(path)).lower() and "!/" in name:
+        from seekwarc.storage.zip_members import open_zip, split_name
+
+        if (parts := split_name(name)) is not None:
+            return open_zip(parts[0], open_stored(parts[0])).open(parts[1])
     if isinstance(path, str) and "://" in path:
         from seekwarc.storage.remote import RemoteSource
 

@@ -33,6 +33,8 @@ from seekwarc.storage.streams import FileObjectSource
 __all__ = ["SEPARATOR", "ZipArchive", "check_ratio", "is_wacz", "open_zip", "split_name"]
 
 SEPARATOR: Final = "!/"
+MAX_NESTED: Final = 3
+"""Archives in one another that a name may mean."""
 MAX_DIRECTORY: Final = 8 << 20
 """Bytes of a directory: some 100,000 members, of which Python's objects take 100 MB."""
 FIRST_READ: Final = 64 << 10
@@ -52,7 +54,7 @@ ENCRYPTED: Final = 1
 
 _LOCAL = struct.Struct("<4s22xHH")
 _MAGIC = b"PK\3\4"
-_MEMBER = re.compile(r"(.+?\.wacz(?:\?[^!]*)?)!/(.+)", re.IGNORECASE | re.DOTALL)
+_MEMBER = re.compile(r"(.+\.wacz(?:\?[^!]*)?)!/(.+)", re.IGNORECASE | re.DOTALL)
 _BROKEN = (BadZipFile, NotImplementedError, struct.error, ValueError, EOFError, RuntimeError, zlib.error)
 """What `zipfile` raises for bytes that are not a ZIP archive."""
 
@@ -60,12 +62,12 @@ _BROKEN = (BadZipFile, NotImplementedError, struct.error, ValueError, EOFError, 
 def is_wacz(name: str) -> bool:
     """Tell from its name whether a file or URL is a WACZ."""
     path = urlsplit(name).path if "://" in name else name
-    return path.lower().endswith(".wacz") and SEPARATOR not in name and not os.path.isdir(name)
+    return path.lower().endswith(".wacz") and not os.path.isdir(name)
 
 
 def split_name(name: str) -> tuple[str, str] | None:
     """Return the archive and the member that a name means; None for any other name."""
-    match = _MEMBER.fullmatch(name)
+    match = _MEMBER.fullmatch(name) if name.count(SEPARATOR) <= MAX_NESTED else None
     return (match[1], match[2]) if match is not None and not os.path.exists(name) else None
 
 

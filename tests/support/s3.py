@@ -106,7 +106,7 @@ def folder_as_bucket(folder: Path) -> Iterator[str]:
         server.stdin.close()
 
 
-class _FolderServer(RangeServer):
+class FolderServer(RangeServer):
     """Serves the files below a folder, as they are when they are asked for."""
 
     def __init__(self, folder: Path) -> None:
@@ -137,7 +137,7 @@ class _File(Content):
 
 
 def _serve(folder: str) -> None:
-    with _FolderServer(Path(folder)) as server:
+    with FolderServer(Path(folder)) as server:
         print(server.root, flush=True)
         # Until the process that wants it closes the pipe, or is gone.
         sys.stdin.read()
