@@ -13,7 +13,7 @@ from urllib.parse import urljoin, urlsplit
 
 from seekwarc.errors import FormatError
 from seekwarc.storage.opening import open_stored
-from seekwarc.storage.zip_members import SEPARATOR, open_zip
+from seekwarc.storage.zip_members import SEPARATOR, ZipArchive, open_zip
 
 __all__ = ["is_several", "warc_files_in"]
 
@@ -24,7 +24,7 @@ MAX_FILES: Final = 10_000
 
 def is_several(name: str) -> bool:
     """Return whether a target is a list of WACZ files, or a WACZ that has others as members."""
-    return _waczs(name) not in ([], [name])
+    return _waczs(name)[0] not in ([], [name])
 
 
 def warc_files_in(name: str) -> Iterator[str]:
@@ -34,19 +34,21 @@ def warc_files_in(name: str) -> Iterator[str]:
         FormatError: A list names a file that is not in its folder, or something is not a WACZ.
         SourceError: Something cannot be read.
     """
-    for wacz in _waczs(name):
+    # The outer archive shares its directory with what is read of it meanwhile.
+    waczs, _outer = _waczs(name)
+    for wacz in waczs:
         archive = open_zip(wacz, open_stored(wacz))
         names = (it for it in archive.members if it.startswith(FOLDER) and not it.endswith("/"))
         yield from (wacz + SEPARATOR + it for it in names)
 
 
-def _waczs(name: str) -> list[str]:
+def _waczs(name: str) -> tuple[list[str], ZipArchive | None]:
     if name.lower().partition("?")[0].endswith(".json"):
-        return _listed(name)
-    members = open_zip(name, open_stored(name)).members
-    inner = [it for it in members if it.lower().endswith(".wacz")]
-    is_plain = any(it.startswith(FOLDER) for it in members) or not inner
-    return [name] if is_plain else [name + SEPARATOR + it for it in inner]
+        return _listed(name), None
+    archive = open_zip(name, open_stored(name))
+    inner = [it for it in archive.members if it.lower().endswith(".wacz")]
+    is_plain = any(it.startswith(FOLDER) for it in archive.members) or not inner
+    return [name] if is_plain else [name + SEPARATOR + it for it in inner], archive
 
 
 def _listed(name: str) -> list[str]:
