@@ -18,17 +18,17 @@ from typing import Final, NamedTuple, Protocol
 
 from seekwarc.cdx.nearby import NearbyIndex
 from seekwarc.cdx.places import beside, is_wacz_name
-from seekwarc.collection.entry import Entry, entry_of_line
-from seekwarc.collection.revisits import container_of, resolve
+from seekwarc.collection.entry import Entry, describe, entry_of_line
+from seekwarc.collection.revisits import IndexedCapture, container_of, originals
 from seekwarc.compiling import override
-from seekwarc.errors import FormatError, NotFoundError, SeekWarcError
+from seekwarc.errors import FormatError, NotFoundError, SeekWarcError, UnsupportedError
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.digest import Digest
 from seekwarc.read.record import Record
 from seekwarc.storage.opening import open_stored
 from seekwarc.storage.zip_members import ZipArchive, open_zip
 
-__all__ = ["MANIFEST", "Chain", "Required", "required_by"]
+__all__ = ["MANIFEST", "Chain", "LinesNearby", "Required", "originals_in", "required_by"]
 
 MANIFEST: Final = "datapackage.json"
 MAX_MANIFEST: Final = 16 << 20
@@ -100,7 +100,7 @@ class LinesNearby(Protocol):
 class Chain:
     """The files that a WACZ requires, each opened when a revisit needs it. Safe to use from several threads.
 
-    Files that are required by those are not: an original is no revisit.
+    What those require is not opened: an original is not a revisit.
 
     Args:
         wacz: Path or URL of the WACZ.
@@ -126,16 +126,16 @@ class Chain:
         """What the manifest lists."""
         return required_by(open_zip(self._wacz, open_stored(self._wacz)))
 
-    def resolved(self, record: Record) -> Record | None:
-        """Return a revisit with the payload of its original, or None if no file beside the WACZ has it.
+    def originals(self, record: Record) -> tuple[LinesNearby, tuple[IndexedCapture, ...]] | None:
+        """Return the index that lists the original of a revisit, and the captures that lead there.
 
         The container that the revisit names is asked first, then the others in the order of the list: by URI
-        and date, and if no file has the payload there, by digest.
+        and date, and if no file has the payload there, by digest. None if no file beside the WACZ has it.
         """
         for kind in (_Nearby, _ByDigest):
             for index in self._indexes(container_of(record)):
-                with suppress(NotFoundError):
-                    return resolve(record, kind(record, index), index.record)
+                if found := originals_in(kind(record, index), index, record):
+                    return index, found
         return None
 
     def _indexes(self, container: str | None) -> Iterator[LinesNearby]:
@@ -157,6 +157,14 @@ class Chain:
                     self._closing.callback(index.close)
                     self._opened[name] = index
             return self._opened[name]
+
+
+def originals_in(lines: NearbyIndex, index: LinesNearby, record: Record) -> tuple[IndexedCapture, ...]:
+    """Return the original of a revisit after the revisits that lead there; () if an index has none."""
+    # A damaged one is as good as none: another file may have it.
+    with suppress(NotFoundError, FormatError, UnsupportedError):
+        return originals(IndexedCapture(lines, index.record, describe(record), record))
+    return ()
 
 
 class _Nearby(NearbyIndex):

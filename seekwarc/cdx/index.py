@@ -26,6 +26,7 @@ from seekwarc.closing import Closing, Recent
 from seekwarc.collection.entry import Entry
 from seekwarc.collection.likeness import in_order
 from seekwarc.collection.revisits import is_alone, resolve
+from seekwarc.collection.segments import ResolvedRevisit
 from seekwarc.errors import FormatError, NotFoundError, SeekWarcError, UnsupportedError
 from seekwarc.format.cdxj import CdxjLine, date_digits, parse_line, timestamp_of
 from seekwarc.format.dates import WarcDate, date_of_digits
@@ -185,9 +186,9 @@ class Index(Closing):
         for source in sources:
             self._opened.callback(source.close)
         wacz, is_of_wacz, _ = (folder or "").rpartition(IN_WACZ)
-        self._chain = Chain(wacz, partial(Index, **options)) if is_of_wacz else None
-        if self._chain is not None:
-            self._opened.callback(self._chain.close)
+        self.chain = Chain(wacz, partial(Index, **options)) if is_of_wacz else None
+        if self.chain is not None:
+            self._opened.callback(self.chain.close)
 
     def __getstate__(self) -> _State:
         folders = _absolute(self._folder), _absolute(self._files)
@@ -421,10 +422,10 @@ class Index(Closing):
         try:
             return resolve(record, NearbyIndex(record, self.near), self.record)
         except NotFoundError:
-            found = self._chain.resolved(record) if self._chain is not None else None
+            found = self.chain.originals(record) if self.chain is not None else None
             if found is None:
                 raise
-            return found
+            return ResolvedRevisit(record, found[1][-1].logical)
 
     def near(self, uri: str, date: str) -> Iterator[Capture]:
         """Yield the captures of a URI, nearest to a date first."""

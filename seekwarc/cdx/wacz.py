@@ -138,7 +138,7 @@ class Wacz(Collection):
 
 
 def open_package(name: str, **options: Unpack[ReaderOptions]) -> Collection | None:
-    """Open a WACZ, a WACZ that has others as members, or a list of them; None if a file is none of these."""
+    """Open a WACZ, a WACZ that has others as members, or a list of them; None for another file."""
     # The directory is read once.
     with keeping():
         if is_several(name):

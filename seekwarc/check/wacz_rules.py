@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -61,6 +61,8 @@ RULES: Final = {
     "W23": Rule("Zip Format: what is in no member, and names", "warning"),
     "W24": Rule("indexes: lines as other tools make them", "warning"),
     "W25": Rule("archive: digests can be checked", "warning"),
+    "W26": Rule("archive: revisits have originals", "warning"),
+    "W27": Rule("datapackage.json: relation.requires", "warning"),
 }
 """The rules by number: a section of the specification and what is looked at."""
 
@@ -76,7 +78,7 @@ class WaczFinding:
     """
 
     rule: str
-    """Its number in `RULES`: W01 to W25."""
+    """Its number in `RULES`: W01 to W27."""
     severity: Severity
     path: str
     """The member that it is about; empty for the WACZ itself."""
@@ -89,17 +91,22 @@ class WaczFinding:
 
 
 class Findings:
-    """What was found so far: all are counted, and the first of each rule kept."""
+    """What was found so far: all are counted, and the first of each rule kept.
 
-    def __init__(self) -> None:
+    Rules in `errors` are errors, whatever `RULES` says.
+    """
+
+    def __init__(self, errors: Container[str] = ()) -> None:
+        self._errors = errors
         self.kept: list[WaczFinding] = []
         self.counts: Counter[str] = Counter()
 
     def add(self, rule: str, path: str, message: str) -> None:
         """Note that a member breaks a rule."""
+        severity: Severity = "error" if rule in self._errors else RULES[rule].severity
         self.counts[rule] += 1
         if self.counts[rule] <= MAX_FINDINGS:
-            self.kept.append(WaczFinding(rule, RULES[rule].severity, path, message))
+            self.kept.append(WaczFinding(rule, severity, path, message))
 
 
 def shown(value: object) -> str:

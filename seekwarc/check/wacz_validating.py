@@ -11,24 +11,26 @@ import os
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from seekwarc.check.chain import ChainReport, check_chain
 from seekwarc.check.wacz_lines import check_records, read_lines
 from seekwarc.check.wacz_pages import check_captured, check_pages, is_date
 from seekwarc.check.wacz_rules import RULES, Dates, Findings, WaczFinding, json_object, shown
 from seekwarc.check.wacz_zip import check_zip, content_of
-from seekwarc.errors import FormatError, SourceNotFoundError
+from seekwarc.errors import FormatError, SeekWarcError, SourceNotFoundError
 from seekwarc.jobs.sorting import sorted_lines
 from seekwarc.storage.opening import open_stored
 from seekwarc.storage.source import RangeSource
-from seekwarc.storage.zip_members import ZipArchive, is_wacz, open_zip
+from seekwarc.storage.zip_members import SEPARATOR, ZipArchive, is_wacz, open_zip
 
 __all__ = ["RULES", "WaczFinding", "WaczReport", "validate_wacz"]
 
 GZIP: Final = b"\x1f\x8b"
 ZSTD: Final = re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18")
+CHAIN_RULES: Final = ("W26", "W27")
 MAX_JSON: Final = 16 << 20
 VERSIONS: Final = ("1.0.0", "1.1.0", "1.1.1", "1.2.0")
 
@@ -62,24 +64,29 @@ class WaczReport:
     @property
     def is_valid(self) -> bool:
         """Whether there are no errors; there may be warnings."""
-        return all(RULES[rule].severity != "error" for rule in self.counts)
+        return all(it.severity != "error" for it in self.findings)
 
 
-def validate_wacz(source: str | os.PathLike[str]) -> WaczReport:
-    """Check a WACZ: the rules of the specification, all hashes, and each line of the index.
+def validate_wacz(
+    source: str | os.PathLike[str], *, chain: ChainReport | None = None, closed: bool = False
+) -> WaczReport:
+    """Check a WACZ: the rules of the specification, all hashes, each line of the index, and each revisit.
 
         for finding in tools.validate_wacz("crawl.wacz").findings:
             print(finding)
 
     Args:
-        source: Path or URL. All of it is read, WARC files twice; the lines of a large index are sorted in
-            temporary files.
+        source: Path or URL. All of it is read, WARC files three times; the lines of a large index are sorted
+            in temporary files.
+        chain: What `check_chain` found of this WACZ and those that it belongs to; by default, it is checked
+            with the files that it requires, of those that are beside it.
+        closed: Revisits without originals, and required files that are not here, are errors, not warnings.
 
     Raises:
         SourceError: It cannot be read.
     """
     name = os.fspath(source)
-    check = _Check()
+    check = _Check(CHAIN_RULES if closed else ())
     if not is_wacz(name):
         check.found("W01", "", "the name does not end with .wacz")
     stored = open_stored(name)
@@ -93,12 +100,13 @@ def validate_wacz(source: str | os.PathLike[str]) -> WaczReport:
     check.package(archive)
     check.digest(archive)
     check.contents(archive)
+    check.chain(name, chain)
     return check.report(len(archive.members))
 
 
 class _Check:
-    def __init__(self) -> None:
-        self.findings = Findings()
+    def __init__(self, errors: Container[str]) -> None:
+        self.findings = Findings(errors)
         self.found = self.findings.add
         self._sums: dict[str, str] = {}
         self._sizes: dict[str, int] = {}
@@ -107,6 +115,20 @@ class _Check:
     def report(self, members: int) -> WaczReport:
         found = sorted(self.findings.kept, key=lambda it: it.rule)
         return WaczReport(tuple(found), dict(self.findings.counts), members, self._lines, self._pages)
+
+    def chain(self, name: str, report: ChainReport | None) -> None:
+        """Note what is wrong with the revisits of a WACZ, and with what it requires."""
+        try:
+            report = check_chain(name) if report is None else report
+        except SeekWarcError:
+            # What cannot be read was found by other checks.
+            return
+        for finding in report.findings:
+            wacz, _, member = finding.file.rpartition(SEPARATOR)
+            if finding.offset is None and finding.file == name:
+                self.found("W27", "datapackage.json", finding.message)
+            elif finding.offset is not None and wacz == name:
+                self.found("W26", member, f"{finding.message} (at {finding.offset})")
 
     def contents(self, archive: ZipArchive) -> None:
         """Compare pages, lines of the index and records."""

@@ -10,6 +10,10 @@ With --profile, each .warc.zst is also compared with the specification of seekab
 writers it meets ("large", "every" or "none"), and each numbered requirement that it breaks, how often and
 where first. The exit status is then 0 if it meets a class and is not damaged, else 1.
 
+With --closed, all FILEs are read once more, together with what a WACZ requires and has beside it, to see
+whether each revisit has its original among them, and where it says. Those without are counted by the file
+that should have them, and make the exit status 1; so does a required file that is missing, or another.
+
 With --report, what was found about each file is added to a report as soon as it is known. The same command
 with the same report skips files that it says are sound and that have not changed since: so it continues after
 an interruption, and checks what is new or was damaged.
@@ -18,6 +22,7 @@ seekwarc verify crawl.warc.zst
 seekwarc verify --strict --json *.warc.gz
 seekwarc verify crawls/ --jobs 4 --keep-going --report checked.jsonl
 seekwarc verify --profile crawl.warc.zst
+seekwarc verify --closed april.wacz may.wacz
 """
 
 from __future__ import annotations
@@ -27,10 +32,11 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Self
 
+from seekwarc.check.chain import check_chain
 from seekwarc.check.profile import ProfileCheck
 from seekwarc.check.requirements import Broken, Profile
 from seekwarc.check.verifying import Problem, ProblemKind, ProblemSeverity, Verification, Verifier
@@ -38,6 +44,7 @@ from seekwarc.cli.arguments import add_flag
 from seekwarc.cli.batch import Printer, add_batch_arguments, run_batch
 from seekwarc.cli.options import add_limit_arguments, limit_options
 from seekwarc.cli.printing import picked, printable
+from seekwarc.cli.progress import watch
 from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import absolute, input_target
 from seekwarc.format.json_text import json_text
@@ -70,6 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--profile",
         text="tell which class of writers of seekable records a file meets, and which requirements it breaks",
     )
+    add_flag(parser, "--closed", text="check that all FILEs have the originals of their revisits")
     add_flag(parser, "--all", text="print every problem: all damage of a kind, each deviation")
     parser.add_argument(
         "--report",
@@ -94,7 +102,28 @@ def run(options: argparse.Namespace) -> int:
             is_listing=True,
         )
         work = _Verifying(options, report.passed if report is not None else None)
-        return run_batch(options, jobs, work, printer)
+        status = run_batch(options, jobs, work, printer)
+    return max(status, _check_closed(options)) if options.closed else status
+
+
+def _check_closed(options: argparse.Namespace) -> int:
+    report = check_chain(options.files, on_progress=watch(options), **limit_options(options))
+    if options.json:
+        for finding in report.findings:
+            print(json_text({"code": f"chain-{finding.kind}", **asdict(finding)}))
+        print(json_text({"revisits": report.revisits, "closed": report.is_closed, "missing": report.missing}))
+        return int(not report.is_closed)
+    for finding in report.findings:
+        print(printable(str(finding)))
+    for name, count in report.missing.items():
+        where = f"should be in {name}" if name else "name no file"
+        print(printable(f"{counted(count, 'revisit')} without an original {where}"))
+    if not options.quiet:
+        verdict = (
+            "each has its original" if report.is_closed else "not all have their originals where they say"
+        )
+        print(f"{counted(report.revisits, 'revisit')}: {verdict}")
+    return int(not report.is_closed)
 
 
 class _Report:

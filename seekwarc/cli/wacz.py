@@ -11,9 +11,13 @@ If a FILE cannot be read, or is damaged, nothing is written; with --keep-going i
 and makes the exit status 1.
 
 validate: checks the rules of WACZ 1.1.1, all hashes, that each line of the index leads to its record, and
-that each capture has a line. Exit status 1 means that there are errors, or with --strict warnings.
+that each capture has a line. Exit status 1 means that there are errors, or with --strict warnings. Revisits
+whose original is not in one of the FILEs, nor in a file that their WACZ requires and that is beside it, are
+warnings, and so is what is wrong with relation.requires; with --closed, these are errors.
 
-merge: copies the WARC files of several WACZ files into one. All other verbs read a WACZ, too: `seekwarc
+merge: copies the WARC files of several WACZ files into one. With --closure, the originals of revisits come
+along that are in files which a WACZ requires and which are beside it, so that the new WACZ needs no other;
+if some are missing, they are counted, and the exit status is 1. All other verbs read a WACZ, too: `seekwarc
 convert crawl.wacz --to-dir FOLDER` takes the WARC files out again.
 """
 
@@ -23,6 +27,7 @@ import argparse
 import json
 from dataclasses import asdict
 
+from seekwarc.check.chain import ChainReport, check_chain
 from seekwarc.check.wacz_validating import validate_wacz
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments
 from seekwarc.cli.options import (
@@ -59,7 +64,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--pages", metavar="LIST", help="create: the pages (default: HTML that has a title)")
     add_flag(parser, "--text", text="create: list the text of each page too, for players to search in")
+    add_flag(parser, "--closure", text="merge: bring along the originals of revisits")
     add_flag(parser, "--strict", text="validate: warnings are failures too")
+    add_flag(parser, "--closed", text="validate: a revisit without its original is an error")
     add_keep_going_argument(parser, f"create: {OR_DAMAGED}")
     add_quiet_argument(parser)
     add_json_argument(parser)
@@ -71,14 +78,25 @@ def run(options: argparse.Namespace) -> int:
         hint = "takes no -o" if options.output is not None else "needs the name of the new file: -o"
         raise SeekWarcError(f"`wacz {options.action}` {hint}")
     if options.action == "validate":
-        return max(_validate(name, options) for name in options.files)
+        chain = _chain_of(options) if len(options.files) > 1 else None
+        return max(_validate(name, chain, options) for name in options.files)
     target, existing = output_target(options.output), existing_option(options)
     texts = {"title": options.title, "description": options.description}
     names = {"files": options.files, "target": options.output}
     if options.action == "merge":
-        done = merge_wacz(options.files, target, existing=existing, on_progress=watch(options), **texts)
+        done = merge_wacz(
+            options.files,
+            target,
+            closure=options.closure,
+            existing=existing,
+            on_progress=watch(options),
+            **texts,
+        )
         report_done(options, _text(done), {**asdict(done), **names})
-        return 0
+        for name, count in done.missing.items():
+            which = f"in {name}, which is not beside them" if name else "of which no file is named"
+            say(f"{counted(count, 'revisit')} without an original, {which}")
+        return int(bool(done.missing))
     with PassedOver(options) as passed:
         done = create_wacz(
             options.files,
@@ -97,8 +115,16 @@ def run(options: argparse.Namespace) -> int:
     return passed.report(_text(done), {**asdict(done), **names}, done.files)
 
 
-def _validate(name: str, options: argparse.Namespace) -> int:
-    report = validate_wacz(name)
+def _chain_of(options: argparse.Namespace) -> ChainReport | None:
+    """Check all files together; None if one cannot be read, which its own check says."""
+    try:
+        return check_chain(options.files, on_progress=watch(options), **limit_options(options))
+    except SeekWarcError:
+        return None
+
+
+def _validate(name: str, chain: ChainReport | None, options: argparse.Namespace) -> int:
+    report = validate_wacz(name, chain=chain, closed=options.closed)
     is_fine = report.is_valid and not (options.strict and report.counts)
     if options.json:
         fields = asdict(report) | {"valid": report.is_valid}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import BinaryIO
 
@@ -15,8 +15,9 @@ from seekwarc.format.post import indexed_uri
 from seekwarc.format.surt import surt
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.make.names import NamesInUse
+from seekwarc.make.wacz_closing import Needed, Original
 from seekwarc.make.wacz_creating import Made
-from seekwarc.make.wacz_writing import PAGES, WaczOutput, WaczWriting
+from seekwarc.make.wacz_writing import PAGES, WaczOutput, WaczWriting, pieces_of
 from seekwarc.storage.opening import open_stored
 from seekwarc.storage.zip_members import ZipArchive, open_zip
 from seekwarc.system import temporary_folder
@@ -34,6 +35,7 @@ def merge_wacz(
     *,
     title: str | None = None,
     description: str | None = None,
+    closure: bool = False,
     existing: Existing = "error",
     on_progress: Progress = no_progress,
 ) -> WaczWriting:
@@ -49,6 +51,8 @@ def merge_wacz(
         target: The new file; may be a pipe.
         title: Title of the WACZ.
         description: What the WACZ has.
+        closure: Bring along the originals of revisits that are in files which a WACZ requires and which are
+            beside it. They are copied as they are stored, into files named `originals.warc.gz`.
         existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
         on_progress: Wraps each WARC file that is read, to report progress.
 
@@ -69,32 +73,58 @@ def merge_wacz(
         folder = opened.enter_context(temporary_folder(".wacz.", ".partial", folder=output.spool_directory))
         made.open(folder, opened)
         file, used = WaczOutput(output), NamesInUse()
+        indexes = {name: opened.enter_context(Index(name)) for name in names}
+        needed = Needed(indexes)
 
         def lines() -> Iterator[bytes]:
             nonlocal files
-            for name in names:
+            for name, index in indexes.items():
                 archive = open_zip(name, open_stored(name))
                 renamed = _copy_files(archive, file, used, on_progress)
                 files += len(renamed)
                 _copy_pages(archive, made)
-                with Index(name) as index:
-                    for capture in index:
-                        new = renamed.get(capture.filename)
-                        if new is None:
-                            raise FormatError(
-                                f"this line names {capture.filename}, which is not in archive/",
-                                source=capture.source,
-                                offset=capture.place,
-                            )
-                        fields = {**capture.fields, "filename": new}
-                        # Browsers' tools make other keys, and those of one index must be of one kind.
-                        uri = indexed_uri(capture.fields)
-                        key = surt(uri) if uri is not None else capture.key
-                        yield CdxjLine(key, capture.timestamp, fields).build()
+                yield from _renamed(index, renamed)
+            if closure:
+                needed.look()
+                for ending, found in needed.files():
+                    files += 1
+                    yield from _copy_originals(found, used.take("originals", ending), file)
 
         made.finish(file, lines(), folder)
         size = file.finish({"title": title, "description": description})
-    return WaczWriting(files, made.lines, made.counts["pages"], made.counts["extraPages"], size)
+    counts = made.counts["pages"], made.counts["extraPages"]
+    return WaczWriting(files, made.lines, *counts, size, needed.count, dict(needed.missing))
+
+
+def _renamed(index: Index, renamed: dict[str, str]) -> Iterator[bytes]:
+    """Yield the lines of an index with the new names of the files."""
+    for capture in index:
+        new = renamed.get(capture.filename)
+        if new is None:
+            raise FormatError(
+                f"this line names {capture.filename}, which is not in archive/",
+                source=capture.source,
+                offset=capture.place,
+            )
+        yield _line(capture, filename=new)
+
+
+def _line(line: CdxjLine, **fields: str) -> bytes:
+    # Browsers' tools make other keys, and those of one index must be of one kind.
+    uri = indexed_uri(line.fields)
+    key = surt(uri) if uri is not None else line.key
+    return CdxjLine(key, line.timestamp, {**line.fields, **fields}).build()
+
+
+def _copy_originals(found: Sequence[Original], name: str, file: WaczOutput) -> Iterator[bytes]:
+    """Write records as a WARC file, as they are stored, and yield the lines of its index."""
+    stored = (data for it in found for data in pieces_of(it.source.source, it.start, it.stop))
+    file.add(FOLDER + name, stored, sum(it.stop - it.start for it in found))
+    offset = 0
+    for one in found:
+        length = one.stop - one.start
+        yield _line(one.line, filename=name, offset=str(offset), length=str(length))
+        offset += length
 
 
 def _copy_files(

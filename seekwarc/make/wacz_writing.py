@@ -11,7 +11,7 @@ import hashlib
 import re
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import IO, Final, cast
 from zipfile import ZIP64_LIMIT, ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
@@ -50,6 +50,10 @@ class WaczWriting:
     extra_pages: int
     size: int
     """Size of the WACZ, in bytes."""
+    originals: int = 0
+    """Records that were brought along, as revisits refer to them."""
+    missing: dict[str, int] = field(default_factory=dict)
+    """How many revisits have no original, of those that were looked for, by the container that they name."""
 
 
 class _Counted:

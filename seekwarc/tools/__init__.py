@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from seekwarc.check.chain import check_chain as check_chain
     from seekwarc.check.describe import info as info
     from seekwarc.check.recovering import recover as recover
     from seekwarc.check.verifying import verify as verify
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 # A tool is imported when it is used.
 _HOMES = {
     "SearchIndex": "seekwarc.make.text_searching",
+    "check_chain": "seekwarc.check.chain",
     "concat": "seekwarc.edit.concatenating",
     "convert": "seekwarc.make.converting",
     "create_wacz": "seekwarc.make.wacz_creating",

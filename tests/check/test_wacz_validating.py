@@ -21,6 +21,7 @@ from seekwarc.errors import FormatError, SourceNotFoundError
 from seekwarc.storage import zip_members
 from seekwarc.storage.zip_members import DeflatedMember
 from tests.conftest import ODD_SAMPLES
+from tests.support.chains import revisit
 from tests.support.rounds import rounds
 from tests.support.waczs import FILM, HOME, warc
 
@@ -215,6 +216,18 @@ def damaged() -> Members:
 
 
 OLD = b'"offset": "'
+
+
+def dangling() -> Members:
+    """Return members with a revisit whose original another WACZ has."""
+    data = SOUND[WARC] + revisit(HOME + "x", b"text", 9, "april.wacz", of=HOME, date="2026-11-17T06:00:00Z")
+    lines = io.BytesIO()
+    tools.index({"a.warc.gz": io.BytesIO(data)}, lines)
+    return listed({**SOUND, WARC: data, LINES: lines.getvalue()})
+
+
+APRIL = {"requires": [{"filename": "april.wacz"}]}
+
 FAULTS: dict[str, list[Callable[[], Members] | bytes]] = {
     "W02 is not a ZIP archive": [b"no archive"],
     "W03 no WARC file is in archive/": [lambda: listed(without(WARC))],
@@ -324,6 +337,11 @@ FAULTS: dict[str, list[Callable[[], Members] | bytes]] = {
         lambda: lied(b"WARC-Block-Digest: sha1:"),
     ],
     "W25 cannot be computed here": [lambda: lied(b"WARC-Block-Digest: s")],
+    "W26 the revisit has no original here": [dangling],
+    "W27 requires april.wacz, which is not here": [lambda: package(relation=APRIL)],
+    "W27 requires april.wacz, which no revisit": [lambda: package(relation=APRIL)],
+    "W27 is not the name of a WACZ": [lambda: package(relation={"requires": [{"filename": "../a.wacz"}]})],
+    "W27 is not a list": [lambda: package(relation={"requires": {}})],
 }
 
 

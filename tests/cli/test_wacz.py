@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from seekwarc.cli import main
+from tests.support.chains import chain
 from tests.support.waczs import FILM, FILM_BYTES, HOME, members, wacz, warc
 
 
@@ -89,3 +90,43 @@ def test_validate_prints_findings(crawl: str, capfd: pytest.CaptureFixture[str])
     assert main(["wacz", "merge", crawl]) == 2
     assert main(["wacz", "validate", crawl, "-o", "x"]) == 2
     assert main(["wacz", "validate", "missing.wacz"]) == 2
+
+
+def test_a_chain_is_checked_and_made_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = chain(3)
+    for name, data in found.files.items():
+        Path(name).write_bytes(data)
+    first, second, last = found.files
+    assert main(["verify", "--closed", first, second, last]) == 0
+    assert capfd.readouterr().out.endswith("8 revisits: each has its original\n")
+    assert main(["wacz", "merge", "--closure", last, "-o", "whole.wacz", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["originals"] == 4
+    Path(first).rename("renamed.wacz")
+    lost = sum(it.holder == first for it in found.revisits[last])
+    assert lost
+    assert (
+        main(["cat", last, "--uri", next(it.uri for it in found.revisits[last] if it.holder == first)]) == 1
+    )
+    assert f"in {first}" in capfd.readouterr().err
+    assert main(["verify", "--closed", last]) == 1
+    assert f"{lost} revisits without an original should be in {first}\n" in capfd.readouterr().out
+    assert main(["verify", "--closed", "--json", last]) == 1
+    assert json.loads(capfd.readouterr().out.splitlines()[-1]) == {
+        "revisits": 4,
+        "closed": False,
+        "missing": {first: lost},
+    }
+    for more, severity in ((), "warning"), (("--closed",), "error"):
+        main(["wacz", "validate", last, *more])
+        said = capfd.readouterr().out
+        assert said.count(f"W26 {severity}") == lost
+        assert said.count(f"W27 {severity}") == 1
+    assert main(["wacz", "validate", last, "renamed.wacz"]) == 1
+    assert "renamed.wacz is the same file" in capfd.readouterr().out
+    assert main(["wacz", "merge", "--closure", last, "-o", "whole.wacz", "-f"]) == 1
+    assert (
+        f"{lost} revisits without an original, in {first}, which is not beside them" in capfd.readouterr().err
+    )

@@ -7,13 +7,14 @@ import hashlib
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 
 from tests.support.waczs import members, wacz
 
 START = datetime(2026, 4, 1, 7, tzinfo=UTC)
+NO_HASH = "0" * 64
 PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 
 
@@ -81,6 +82,17 @@ def required(name: str, data: bytes) -> dict[str, object]:
     }
 
 
+@dataclass(frozen=True)
+class Capture:
+    """A response, or a revisit whose `holder` is the file of its original."""
+
+    uri: str
+    payload: bytes
+    holder: str
+    date: str
+    fault: str | None = None
+
+
 @dataclass
 class Chain:
     """WACZ files by name, the oldest first, and the payload of each capture."""
@@ -88,32 +100,77 @@ class Chain:
     files: dict[str, bytes] = field(default_factory=dict)
     payloads: dict[tuple[str, str], dict[str, bytes]] = field(default_factory=dict)
     """By the name of a file and of a capture's kind, "response" or "revisit": payloads by URI."""
+    revisits: dict[str, list[Capture]] = field(default_factory=dict)
+    requires: dict[str, dict[str, dict[str, object]]] = field(default_factory=dict)
+    """By the name of a file, what its manifest lists, by name."""
+    gaps: set[tuple[str, str, str]] = field(default_factory=set)
+    """What is wrong: its kind, the file that has it, and a URI or the name of a required file."""
 
 
-def chain(crawls: int = 3, pages: int = 4, *, seed: int = 0) -> Chain:
-    """Return crawls of the same site, each a WACZ: what an earlier one has is a revisit, a part is new."""
+def chain(crawls: int = 3, pages: int = 4, *, seed: int = 0, gaps: float = 0) -> Chain:
+    """Return crawls of the same site, each a WACZ: what an earlier one has is a revisit, a part is new.
+
+    Args:
+        crawls: How many there are.
+        pages: New pages of each, and pages that it leaves out at most.
+        seed: Of what is random.
+        gaps: How many of the revisits and files have something wrong, of seven kinds.
+    """
     random, found = Random(seed), Chain()
-    known: list[tuple[str, bytes, str, str]] = []
+    known: list[Capture] = []
     number = 0
     for crawl in range(crawls):
-        name = f"2026040{crawl + 1}070000000-crawl{crawl}.wacz"
-        out, needed = io.BytesIO(), set[str]()
-        news: list[tuple[str, bytes, str, str]] = []
-        payloads: dict[str, dict[str, bytes]] = {"response": {}, "revisit": {}}
+        name = f"202604{crawl:03}-crawl{crawl}.wacz"
+        out = io.BytesIO()
+        news, again = [], []
+        needed: dict[str, dict[str, object]] = {}
         for page in range(pages):
             number += 1
-            payload = random.randbytes(random.randrange(200, 2000))
-            uri = f"https://town.example/{crawl}/{page}.svg"
-            out.write(response(uri, payload, number))
-            news.append((uri, payload, name, stamp(number)))
-            payloads["response"][uri] = payload
-        for uri, payload, holder, date in random.sample(known, min(pages, len(known))):
+            one = Capture(f"https://t.example/{crawl}/{page}", random.randbytes(400), name, stamp(number))
+            out.write(response(one.uri, one.payload, number))
+            news.append(one)
+        for one in random.sample(known, min(pages, len(known))):
             number += 1
-            out.write(revisit(uri, payload, number, holder, of=uri, date=date))
-            needed.add(holder)
-            payloads["revisit"][uri] = payload
+            fault = random.choice(["date", "uri", "sibling"]) if random.random() < gaps else None
+            others = sorted({*found.files, name} - {one.holder})
+            container = random.choice(others) if fault == "sibling" else one.holder
+            of = one.uri + "/other" if fault == "uri" else one.uri
+            date = one.date.replace(".125", ".000") if fault == "date" else one.date
+            out.write(revisit(one.uri, one.payload, number, container, of=of, date=date))
+            if container != name:
+                needed[container] = required(container, found.files[container])
+            again.append(replace(one, fault=fault))
+        for listed in needed.values():
+            if random.random() < gaps:
+                listed["hash"] = NO_HASH
+        found.files[name] = packed({"data.warc.gz": out.getvalue()}, list(needed.values()))
+        found.payloads[name, "response"] = {it.uri: it.payload for it in news}
+        found.payloads[name, "revisit"] = {it.uri: it.payload for it in again}
+        found.revisits[name], found.requires[name] = again, needed
         known += news
-        requires = [required(it, found.files[it]) for it in sorted(needed)]
-        found.files[name] = packed({"data.warc.gz": out.getvalue()}, requires)
-        found.payloads.update({(name, kind): these for kind, these in payloads.items()})
+    kinds = ["gone", "renamed", "overwritten"]
+    _break(found, {name: random.choice(kinds) for name in found.files if random.random() < gaps})
     return found
+
+
+def _break(found: Chain, lost: Mapping[str, str]) -> None:
+    """Take files away, rename or overwrite them, and note all gaps."""
+    other = packed({"data.warc.gz": response("https://t.example/", b"other", 1)})
+    for name, fault in lost.items():
+        data = found.files.pop(name)
+        if fault == "overwritten":
+            found.files[name] = other
+        elif fault == "renamed":
+            found.files[f"renamed-{name}"] = data
+    for name, revisits in found.revisits.items():
+        if lost.get(name, "renamed") != "renamed":
+            continue
+        file = f"renamed-{name}" if name in lost else name
+        for one in revisits:
+            if lost.get(one.holder, "renamed") != "renamed":
+                found.gaps.add(("missing", file, one.uri))
+            elif one.fault is not None or one.holder in lost:
+                found.gaps.add(("elsewhere", file, one.uri))
+        for holder, listed in found.requires[name].items():
+            if holder in lost or listed["hash"] == NO_HASH:
+                found.gaps.add(("requires", file, holder))
