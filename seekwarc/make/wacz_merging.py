@@ -74,7 +74,7 @@ def merge_wacz(
         made.open(folder, opened)
         file, used = WaczOutput(output), NamesInUse()
         indexes = {name: opened.enter_context(Index(name)) for name in names}
-        needed = Needed(indexes)
+        needed = Needed(indexes, opened)
 
         def lines() -> Iterator[bytes]:
             nonlocal files
