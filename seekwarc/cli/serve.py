@@ -107,7 +107,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ORIGIN",
         action="append",
         default=[],
-        help="offer each file as /wacz/NAME.wacz, for players at this origin: https://replayweb.page",
+        help="offer each file as /wacz/NAME.wacz, and all as /chain.json, for players at this origin: "
+        "https://replayweb.page",
     )
     parser.add_argument(
         "--search",

@@ -20,7 +20,7 @@ from seekwarc.serve.payload import capture_routes
 from seekwarc.serve.replay import ReplayPorts, bar_routes
 from seekwarc.serve.static import static
 from seekwarc.serve.text_search import TextSearch
-from seekwarc.serve.virtual_wacz import wacz_route
+from seekwarc.serve.virtual_wacz import chain_route, wacz_route
 
 __all__ = ["application"]
 
@@ -45,8 +45,8 @@ def application(
     A request for a name that is not in `hosts` is refused ("*" allows all): see `hosts.py`. With `replay`,
     this has the page whose frame shows archived pages; the application for the other port is
     `replay_application`. Pages of the origins in `allow` may read and embed payloads ("*" for all), and
-    nothing else. With `wacz_origins`, each archive is also a WACZ, which pages of these origins may
-    read ("*" for all). With `search`, their texts can be searched.
+    nothing else. With `wacz_origins`, each archive is also a WACZ, and /chain.json lists all of them, which
+    pages of these origins may read ("*" for all). With `search`, their texts can be searched.
     """
     captures = capture_routes(library.capture, known=library.known_capture)
     routes = [
@@ -57,6 +57,8 @@ def application(
         routes += bar_routes(library, replay)
     if wacz_origins:
         routes.append(Mount("/wacz", with_allowed([wacz_route(library)], wacz_origins)))
+        chain = chain_route(library, "wacz")
+        routes.append(Route(chain.path, with_allowed([chain], wacz_origins)))
     fields = {**dict(SAFE), "content-security-policy": PAGE_POLICY}
     for file in sorted(files("seekwarc.serve").joinpath("page").iterdir(), key=lambda file: file.name):
         if not file.name.startswith("replay"):

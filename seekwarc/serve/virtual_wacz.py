@@ -15,7 +15,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Final
+from urllib.parse import quote
 
+from starlette.requests import Request
+from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
@@ -38,7 +41,7 @@ from seekwarc.storage.source import RangeSource, SourceWrapper
 from seekwarc.system import temporary_folder
 from seekwarc.write.opening import open_output
 
-__all__ = ["VirtualWacz", "wacz_route"]
+__all__ = ["VirtualWacz", "chain_route", "wacz_route"]
 
 MAX_FILES: Final = 16
 """Archives whose lists of records are kept: 16 bytes for each record, and the lines of the index."""
@@ -172,3 +175,21 @@ class _Endpoint:
 def wacz_route(library: Library) -> Route:
     """Return the route of the archives of a library as WACZ files: /NAME.wacz, for GET and HEAD."""
     return Route("/{name}.wacz", _Endpoint(library), methods=["GET", "HEAD"])
+
+
+def chain_route(library: Library, folder: str) -> Route:
+    """Return the route /chain.json: all those WACZ files as one, for players; `folder` has them.
+
+    Source: the profile `multi-wacz-package`, which replayweb.page opens; `path` is relative to the list.
+    """
+
+    def listed(_: Request) -> JSONResponse:
+        versions = {name: str(source.version) for name, source in library.sources.items()}
+        resources = [
+            # A player tells files apart by this text; it is not compared with anything.
+            {"name": f"{name}.wacz", "path": f"{folder}/{quote(name)}.wacz", "hash": f"{name} {version}"}
+            for name, version in versions.items()
+        ]
+        return JSONResponse({"profile": "multi-wacz-package", "resources": resources}, headers=dict(SAFE))
+
+    return Route("/chain.json", listed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -103,3 +104,20 @@ def _one_member(made: Foreign) -> bytes:
 
     with seekwarc.open(io.BytesIO(made.bytes())) as archive:
         return gzip.compress(b"".join(record.whole.read() for record in archive))
+
+
+def test_all_of_them_are_one_for_players(tmp_path: Path, portal) -> None:
+    with served(tmp_path, portal, PLAYER) as client:
+        answer = client.get("/chain.json", headers={"origin": PLAYER})
+        assert answer.headers["access-control-allow-origin"] == PLAYER
+        listed = json.loads(answer.body)
+        assert listed["profile"] == "multi-wacz-package"
+        assert [it["name"] for it in listed["resources"]] == [f"a{ending}.wacz" for ending in ENDINGS]
+        for resource in listed["resources"]:
+            (tmp_path / resource["name"]).write_bytes(client.get(f"/{resource['path']}").body)
+    paths = [{**it, "path": it["name"]} for it in listed["resources"]]
+    (tmp_path / "chain.json").write_text(json.dumps({**listed, "resources": paths}))
+    with seekwarc.open(tmp_path / "chain.json") as archive:
+        assert archive.open_record(uri=FILM).payload.read() == FILM_BYTES
+    with served(tmp_path, portal) as client:
+        assert client.get("/chain.json").status == 404
