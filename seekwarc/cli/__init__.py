@@ -24,6 +24,7 @@ from seekwarc.errors import (
     TargetError,
 )
 from seekwarc.format.words import did_you_mean
+from seekwarc.storage.expand import IS_EMPTY, noting
 from seekwarc.system import SIGPIPE, configure_text, is_broken_pipe, raise_signal_after
 
 __all__ = ["main"]
@@ -164,13 +165,18 @@ def _status_of(verb: Verb | None, words: list[str]) -> int:
 def _run(verb: Verb, words: list[str]) -> int:
     options = verb.parser().parse_args(_joined_ranges(words))
     try:
-        return verb.run(options)
+        with noting() as expanded:
+            status = verb.run(options)
     except (SeekWarcError, ValueError, OSError) as error:
         # An error without a file name is one of standard output itself.
         is_of_a_file = isinstance(error, SeekWarcError | ValueError) or error.filename is not None
         if getattr(options, "json", False) and is_of_a_file:
             _print_failure(options, error)
         raise
+    # The verb has said of each empty file what it means.
+    if {*expanded.passed_over.values()} - {IS_EMPTY} and not getattr(options, "quiet", False):
+        say(str(expanded))
+    return status
 
 
 def _print_failure(options: argparse.Namespace, error: Exception) -> None:

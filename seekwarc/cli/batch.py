@@ -19,6 +19,7 @@ from seekwarc.cli.options import (
     add_dry_run_argument,
     add_keep_going_argument,
     add_quiet_argument,
+    add_to_dir_arguments,
     writer_options,
 )
 from seekwarc.cli.printing import passed_over, printable, report, say
@@ -34,7 +35,7 @@ from seekwarc.jobs.parts import MIN_SIZE
 from seekwarc.jobs.work import JobContext, Report, Work
 from seekwarc.storage.expand import expand
 from seekwarc.storage.remote_url import is_url
-from seekwarc.storage.zip_members import is_wacz
+from seekwarc.storage.zip_members import is_wacz, split_name
 from seekwarc.system import cores, default_threads
 from seekwarc.write.files import refuse_url
 from seekwarc.write.output import NoOutput, Output
@@ -50,6 +51,7 @@ __all__ = [
     "check_age",
     "output_of",
     "planned_jobs",
+    "refuse_flat",
     "refuse_unsound",
     "renamed",
     "run_batch",
@@ -78,11 +80,7 @@ def add_batch_arguments(
     """Add the options of `run_batch`; with `looks`, of a verb that only looks, and so always goes on."""
     group = parser.add_argument_group("many files")
     if made is not None:
-        group.add_argument(
-            "--to-dir",
-            metavar="DIR",
-            help=f"write {made} for each FILE into this folder; a sound one that exists is skipped",
-        )
+        add_to_dir_arguments(group, f"{made} for each FILE", "; a sound one that exists is skipped")
     text = "processes, for files and for parts of a large one (default: one per core, one for small files)"
     add_jobs_argument(group, text, None)
     group.add_argument(
@@ -141,33 +139,41 @@ def check_age(target: str, source: str) -> bool:
     """Return whether a file is at least as new as the one it was made from; True if that is a URL."""
     if "://" in source:
         return True
+    source = (split_name(source) or (source,))[0]
     try:
         return os.stat(target).st_mtime_ns >= os.stat(source).st_mtime_ns
     except OSError as error:
         raise SourceError(f"cannot be read: {error.strerror}", source=error.filename) from error
 
 
-def jobs_in_new_folder(
-    folder: str, files: Sequence[str], rename: Callable[[str], str], *, is_dry: bool = False
-) -> list[Job]:
-    """Plan to make one file in a folder of each source, and make the folder."""
+def _jobs_in_new_folder(options: argparse.Namespace, rename: Callable[[str], str]) -> list[Job]:
+    """Plan to make one file in a folder of each source, and make the folder, with those below it."""
+    folder: str = options.to_dir
     refuse_url(folder)
-    jobs = jobs_into(folder, files, rename)
-    if is_dry:
+    jobs = jobs_into(folder, options.files, rename, flat=options.flat)
+    if options.dry_run:
         return jobs
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        raise TargetError(f"cannot be created: {error.strerror}", source=folder) from error
+    for path in dict.fromkeys([folder, *(os.path.dirname(job.target or "") for job in jobs)]):
+        try:
+            os.makedirs(path, exist_ok=True)
+        except OSError as error:
+            raise TargetError(f"cannot be created: {error.strerror}", source=path) from error
     return jobs
+
+
+def refuse_flat(options: argparse.Namespace) -> None:
+    """Refuse --flat where no folder for new files is named."""
+    if options.flat and options.to_dir is None:
+        raise SeekWarcError("--flat is for the new files in a folder: name it with --to-dir")
 
 
 def targets_of(options: argparse.Namespace) -> tuple[list[str], str | BinaryIO | list[str] | None]:
     """Return the files that are named, and where all of them go (-o), or each of them (--to-dir)."""
-    if options.to_dir is None or options.dry_run:
+    refuse_flat(options)
+    if options.to_dir is None:
         return [*expand(options.files)], output_target(options.output) if options.output is not None else None
-    jobs = jobs_in_new_folder(options.to_dir, options.files, lambda name: renamed(name, ".zst"))
-    return [job.source for job in jobs], [job.target or "" for job in jobs]
+    jobs = _jobs_in_new_folder(options, lambda name: renamed(name, ".zst"))
+    return [job.source for job in jobs], None if options.dry_run else [job.target or "" for job in jobs]
 
 
 def planned_jobs(options: argparse.Namespace, rename: Callable[[str], str]) -> list[Job]:
@@ -175,7 +181,7 @@ def planned_jobs(options: argparse.Namespace, rename: Callable[[str], str]) -> l
     if options.to_dir is not None:
         if options.output is not None:
             raise SeekWarcError("-o names one new file, --to-dir a folder for many: give only one of them")
-        return jobs_in_new_folder(options.to_dir, options.files, rename, is_dry=options.dry_run)
+        return _jobs_in_new_folder(options, rename)
     sources, target = options.files, options.output
     if target is None:
         *sources, target = sources
@@ -183,9 +189,10 @@ def planned_jobs(options: argparse.Namespace, rename: Callable[[str], str]) -> l
         raise SeekWarcError("name the new file too, or a folder for new files with --to-dir", source=target)
     if is_wacz(sources[0]) and len(sources) == 1:
         if os.path.isdir(target) or target.endswith("/"):
-            options.to_dir = target
-            return jobs_in_new_folder(target, sources, rename, is_dry=options.dry_run)
+            options.files, options.to_dir = sources, target
+            return _jobs_in_new_folder(options, rename)
         sources = [*expand(sources)]
+    refuse_flat(options)
     if len(sources) > 1:
         raise SeekWarcError(
             f"{len(sources)} files cannot become one: name a folder for the new files with --to-dir"

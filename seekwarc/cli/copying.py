@@ -12,6 +12,7 @@ from seekwarc.cli.options import (
     add_keep_going_argument,
     add_limit_arguments,
     add_quiet_argument,
+    add_to_dir_arguments,
 )
 from seekwarc.cli.passing import LEFT_OUT, PassedOver
 from seekwarc.cli.printing import say
@@ -32,9 +33,7 @@ __all__ = [
 def add_copy_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE|FOLDER", nargs="+", help=".warc.zst, .warc.gz or .warc")
     add_output_arguments(parser, "OUT", "the new .warc.zst", required=False)
-    parser.add_argument(
-        "--to-dir", metavar="DIR", help="write a new .warc.zst for each FILE into this folder"
-    )
+    add_to_dir_arguments(parser, "a new .warc.zst for each FILE")
     add_rest_of_copy_arguments(parser, "done")
 
 

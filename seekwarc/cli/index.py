@@ -50,7 +50,14 @@ from typing import BinaryIO, cast
 
 from seekwarc.cdx.index import PARQUET_MAGIC
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments
-from seekwarc.cli.batch import Printer, add_batch_arguments, planned_jobs, refuse_unsound, run_batch
+from seekwarc.cli.batch import (
+    Printer,
+    add_batch_arguments,
+    planned_jobs,
+    refuse_flat,
+    refuse_unsound,
+    run_batch,
+)
 from seekwarc.cli.options import add_limit_arguments, limit_options
 from seekwarc.cli.printing import picked, report, say
 from seekwarc.cli.sidecar import add_sidecar_arguments, make_sidecars
@@ -114,6 +121,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if options.text:
         return make_text_index(options)
+    refuse_flat(options)
     options.sidecars = {}
     status = 0
     if options.sidecar:
@@ -143,7 +151,6 @@ def _make_index(options: argparse.Namespace) -> int:
     suffix = "parquet" if options.parquet else "cdxj"
     jobs = planned_jobs(options, lambda name: f"{name}.{suffix}")
     if target is None:
-        _names(options, jobs)
         return _index_each(options, jobs, told)
     with _opened(options, jobs, target) as output:
         damaged: list[Place] = []

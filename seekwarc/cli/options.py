@@ -28,6 +28,7 @@ __all__ = [
     "add_limit_arguments",
     "add_quiet_argument",
     "add_sidecar_argument",
+    "add_to_dir_arguments",
     "add_writer_arguments",
     "check_sidecar",
     "dictionary_at",
@@ -59,6 +60,13 @@ def add_keep_going_argument(parser: Arguments, text: str) -> None:
 def add_dry_run_argument(parser: Arguments, text: str) -> None:
     """Add --dry-run, for verbs that write; the exit status is that of the run, as far as it is known."""
     add_flag(parser, "-n", "--dry-run", text=f"write nothing; say what would be {text}")
+
+
+def add_to_dir_arguments(parser: Arguments, made: str, more: str = "") -> None:
+    """Add --to-dir, for verbs that make a file of each, and --flat."""
+    text = f"write {made} into this folder, below it as FILE is below FOLDER{more}"
+    parser.add_argument("--to-dir", metavar="DIR", help=text)
+    add_flag(parser, "--flat", text="write all files into DIR itself (default: keep the tree)")
 
 
 def add_limit_argument(

@@ -37,6 +37,7 @@ from seekwarc.cli.options import (
     add_keep_going_argument,
     add_limit_arguments,
     add_quiet_argument,
+    add_to_dir_arguments,
     limit_options,
 )
 from seekwarc.cli.passing import OR_DAMAGED, PassedOver
@@ -62,9 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = ".warc.zst; with -o or --to-dir also .warc.gz and .warc"
     parser.add_argument("files", metavar="FILE|FOLDER", nargs="+", help=text)
     add_output_arguments(parser, "OUT", "the new .warc.zst", required=False)
-    parser.add_argument(
-        "--to-dir", metavar="DIR", help="write a new .warc.zst for each FILE into this folder"
-    )
+    add_to_dir_arguments(parser, "a new .warc.zst for each FILE")
     add_flag(
         parser, "--in-place", text="replace each FILE with a new file, once all are complete and compared"
     )

@@ -17,7 +17,7 @@ from seekwarc.jobs.outcome import Job, Outcome, Status
 from seekwarc.jobs.parts import MIN_SIZE
 from seekwarc.jobs.progress import Progress, counting
 from seekwarc.jobs.work import JobContext, Report, Work, attempt
-from seekwarc.storage.expand import expand
+from seekwarc.storage.expand import placed
 from seekwarc.storage.zip_members import SEPARATOR
 
 __all__ = ["Pool", "base_name", "jobs_into", "run", "size_of"]
@@ -39,48 +39,75 @@ def base_name(source: str) -> str:
     return os.path.basename(source)
 
 
-def jobs_into(folder: str, names: Iterable[str], rename: Callable[[str], str]) -> list[Job]:
-    """Plan to make one file in a folder of each source.
+def jobs_into(
+    folder: str, names: Iterable[str], rename: Callable[[str], str], *, flat: bool = False
+) -> list[Job]:
+    """Plan to make one file in a folder of each source, below it where the source is below a named folder.
 
-    A file that was found in a folder and is its own target was made by an earlier run, and is skipped.
+    A file that was found in a folder and is its own target was made by an earlier run, and is skipped. No
+    target is outside of the folder, whatever the names and the links in it are.
+
+    Args:
+        folder: The folder for new files.
+        names: Files, folders and patterns.
+        rename: Returns the base name of the new file for that of a source.
+        flat: Make all files in the folder itself.
     """
     jobs: list[Job] = []
     given = list(names)
-    for source in expand(given, leave_out=folder):
+    for source, place in placed(given, leave_out=folder):
         if source == "-":
             raise TargetError(
                 "standard input has no name that a file in a folder could get; name one file with -o"
             )
-        base = base_name(source)
-        if not base or "/" in base or "\0" in base:
+        *parents, base = [base_name(source)] if flat or place is None else place.split("/")
+        if any(it in ("", ".", "..") or "/" in it or "\0" in it for it in (*parents, base)):
             raise TargetError(f"has no name that a file in {folder} could get", source=source)
-        target = os.path.join(folder, rename(base))
+        target = os.path.join(folder, *parents, rename(base))
         if _is_same(source, target):
             if source not in given:
                 continue
             raise TargetError("source and target are the same file", source=source)
         jobs.append(Job(source, target))
-    _refuse_collisions(jobs, folder)
+    _refuse_collisions(jobs, folder, flat=flat)
     return jobs
 
 
-def _refuse_collisions(jobs: Sequence[Job], folder: str) -> None:
+def _refuse_collisions(jobs: Sequence[Job], folder: str, *, flat: bool) -> None:
     sources: dict[str, list[str]] = {}
     for job in jobs:
         sources.setdefault(os.path.normcase(job.target or ""), []).append(job.source)
     collisions = [
         f"{' and '.join(it)} would both become {target}" for target, it in sources.items() if len(it) > 1
     ]
+    roots = {os.path.normcase(folder), ""}
+    for job in jobs:
+        parent = os.path.dirname(os.path.normcase(job.target or ""))
+        while parent not in roots:
+            roots.add(parent)
+            if parent in sources:
+                collisions.append(f"{sources[parent][0]} would become {parent}, the folder for {job.source}")
+            parent = os.path.dirname(parent)
     if collisions:
         rest = len(collisions) - MAX_LISTED
         listed = [*collisions[:MAX_LISTED], *([f"and {rest} more"] if rest > 0 else [])]
-        raise TargetError(f"{'; '.join(listed)}. Give them different folders; nothing was written")
+        way_out = "Use the tree (without --flat)" if flat else "Name the folder that they are all in"
+        raise TargetError(
+            f"{'; '.join(listed)}. {way_out}, or give them different folders; nothing was written"
+        )
     paths = {os.path.realpath(job.source) for job in jobs if "://" not in job.source}
+    inside = os.path.join(os.path.realpath(folder), "")
     for job in jobs:
-        if os.path.realpath(job.target or "") in paths:
+        target = os.path.realpath(job.target or "")
+        if target in paths:
             raise TargetError(
                 f"is the output for {job.source}, but also one of the inputs; choose a folder other than "
                 f"{folder}. Nothing was written",
+                source=job.target,
+            )
+        if not target.startswith(inside):
+            raise TargetError(
+                f"is outside of {folder}, where a symbolic link leads: {target}. Nothing was written",
                 source=job.target,
             )
 

@@ -1,19 +1,37 @@
 """`expand`: from a folder or a pattern to the files that it means.
 
-Every function and command that takes several files takes both, and finds the same files.
+Every function and command that takes several files takes both, and finds the same files. `placed` also says
+where each is below the folder that was named, and `noting` keeps what was passed over.
 """
 
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Final, TypeVar
+from urllib.parse import unquote
 
 from seekwarc.errors import FormatWarning, SeekWarcError, SourceError, SourceNotFoundError
+from seekwarc.format.words import counted
 
-__all__ = ["UNFINISHED", "expand", "index_ending", "refuse_empty", "walk"]
+__all__ = [
+    "IS_EMPTY",
+    "UNFINISHED",
+    "Expanded",
+    "expand",
+    "index_ending",
+    "noting",
+    "placed",
+    "refuse_empty",
+    "walk",
+]
 
 T = TypeVar("T")
 
@@ -21,8 +39,55 @@ UNFINISHED: Final = ".open"
 """Ending of a file's name while it is written, as crawlers use it."""
 INDEX_ENDINGS: Final = (".cdxj", ".idx", ".parquet")
 """How the names of a CDXJ file, the index of a cluster and a columnar index end."""
-_ARCHIVE: Final = r"(?i)\.((mega)?warc(\.(gz|zstd?))?|arc(\.gz)?)$"
+COMPANIONS: Final = (*INDEX_ENDINGS, ".cdx.gz", ".seek", ".fts")
+"""How the names of files that are made for archives end, and are kept beside them."""
+LIST: Final = ".json"
+WACZ: Final = ".wacz"
+IN_WACZ: Final = "archive/"
+"""Folder of the WARC files in a WACZ."""
+IS_UNFINISHED: Final = f"unfinished ({UNFINISHED})"
+IS_EMPTY: Final = "empty"
+IS_BESIDE: Final = "in a WACZ and beside it"
+IS_OTHER: Final = "other"
+REASONS: Final = (IS_UNFINISHED, IS_EMPTY, IS_BESIDE, IS_OTHER)
+_ARCHIVE: Final = r"(?i)\.((mega)?warc(\.(gz|zstd?))?|arc(\.gz)?|wacz)$"
 _WILD: Final = "*?["
+
+
+@dataclass(frozen=True, slots=True)
+class Expanded:
+    """What folders and patterns stood for."""
+
+    files: set[str] = field(default_factory=set)
+    """The files that they and the other names meant."""
+    passed_over: dict[str, str] = field(default_factory=dict)
+    """Files in the folders that are not among them, each with the reason; and those that are empty."""
+
+    def __str__(self) -> str:
+        """Return how many there are of each, such as "52 files; 6 passed over: 4 empty, 2 other"."""
+        reasons = Counter(self.passed_over.values())
+        each = ", ".join(f"{reasons[it]} {it}" for it in REASONS if reasons[it])
+        read = counted(len(self.files.difference(self.passed_over)), "file")
+        return f"{read}; {reasons.total()} passed over: {each}"
+
+
+_noted: ContextVar[Expanded | None] = ContextVar("_noted", default=None)
+
+
+@contextmanager
+def noting() -> Iterator[Expanded]:
+    """Keep what all calls of `expand` within the block find and pass over, in whatever function they are."""
+    expanded = Expanded()
+    token = _noted.set(expanded)
+    try:
+        yield expanded
+    finally:
+        _noted.reset(token)
+
+
+def _pass_over(name: str, why: str) -> None:
+    if (expanded := _noted.get()) is not None:
+        expanded.passed_over[name] = why
 
 
 def expand(
@@ -33,13 +98,13 @@ def expand(
 ) -> Iterator[str | T]:
     """Yield the given files, those in the given folders, and those that match the given patterns.
 
-    In a folder and its subfolders, WARC and ARC files are recognized by name: .warc, .warc.gz, .warc.zst,
-    .arc, .arc.gz. Hidden files are skipped. In a pattern (`crawls/*.warc.zst`), `**` means folders at any
+    In a folder and its subfolders, archives are recognized by name: .warc, .warc.gz, .warc.zst, .arc,
+    .arc.gz, .wacz. Hidden files are skipped. In a pattern (`crawls/*.warc.zst`), `**` means folders at any
     depth; a file that has this very name is taken instead. In an object store, a URL that ends with a slash
-    is a folder. A WACZ that is named, or matches a pattern, means the WARC files in it:
-    `crawl.wacz!/archive/data.warc.gz`. One in a folder is skipped: crawlers leave its WARC files beside it.
-    A WACZ that has others as members means the WARC files in these, and so does a list of WACZ files in JSON
-    (`resources`, each with a `path` in the folder of the list), as replayweb.page takes them.
+    is a folder. A WACZ means the WARC files in it: `crawl.wacz!/archive/data.warc.gz`. Crawlers leave these
+    in the folder `archive` beside the WACZ, too: one that is there, with the same size, comes once. A WACZ
+    that has others as members means the WARC files in these, and so does a list of WACZ files in JSON that is
+    named (`resources`, each with a `path` in the folder of the list), as replayweb.page takes them.
 
     A folder in a folder that cannot be listed is yielded itself, as a file that cannot be opened.
 
@@ -49,16 +114,37 @@ def expand(
     Each file comes once unless `repeat`, those of a folder or pattern in path order. A plain name need not
     exist; what is not a name is yielded as it is.
     """
+    return (name for name, _ in placed(targets, leave_out=leave_out, repeat=repeat))
+
+
+def placed(
+    targets: str | os.PathLike[str] | Iterable[str | os.PathLike[str] | T],
+    *,
+    leave_out: str | None = None,
+    repeat: bool = False,
+) -> Iterator[tuple[str | T, str | None]]:
+    """Yield what `expand` does, each with its path below the folder that was named; None for a named file.
+
+    The folder of a pattern is the last one before its first wildcard. The files in `sub/crawl.wacz` are in
+    `sub/crawl`, and those of a named WACZ are below its `archive`. Slashes separate the parts of a path;
+    those of a URL may be anything.
+    """
     seen: set[str] = set()
+    expanded = _noted.get()
     for target in [targets] if isinstance(targets, str | os.PathLike) else targets:
         if not isinstance(target, str | os.PathLike):
-            yield target
+            yield target, None
             continue
-        for file in _members(_files(os.fspath(target), leave_out)):
+        folder, files = _files(os.fspath(target), leave_out)
+        for file, place in _members(folder, files):
             key = file if "://" in file or file == "-" else os.path.abspath(file)
             if repeat or key not in seen:
                 seen.add(key)
-                yield file
+                if expanded is not None:
+                    expanded.files.add(file)
+                    if folder is not None and os.path.isfile(file) and not os.path.getsize(file):
+                        _pass_over(file, IS_EMPTY)
+                yield file, place
 
 
 def index_ending(target: object) -> str | None:
@@ -73,35 +159,61 @@ def index_ending(target: object) -> str | None:
     return next((it for it in INDEX_ENDINGS if path.lower().endswith(it)), None)
 
 
-def _members(files: Iterable[str]) -> Iterator[str]:
-    """Yield files, and instead of each WACZ its WARC files; if it cannot be opened, its own name."""
+def _members(folder: str | None, files: list[str]) -> Iterator[tuple[str, str | None]]:
+    """Yield files of a folder and their places, and instead of each WACZ its WARC files.
+
+    A WACZ that cannot be opened is yielded itself.
+    """
+    known: set[str] | None = None
     for file in files:
-        if not file.lower().partition("?")[0].endswith((".wacz", ".json")) or os.path.isdir(file):
-            yield file
+        place = _place(file, folder) if folder is not None else None
+        if not file.lower().partition("?")[0].endswith((WACZ, LIST)) or os.path.isdir(file):
+            yield file, place
             continue
         from seekwarc.storage.packages import warc_files_in
+        from seekwarc.storage.zip_members import SEPARATOR
 
         # Code that opens the names meanwhile shares the directory, which costs requests to read.
-        found = False
+        is_empty = True
         try:
-            for name in warc_files_in(file):
-                found = True
-                yield name
+            for wacz, info in warc_files_in(file):
+                is_empty = False
+                name = wacz + SEPARATOR + info.filename
+                beside = os.path.join(os.path.dirname(wacz), info.filename)
+                if known is None:
+                    known = set(files)
+                if beside in known and os.path.isfile(beside) and os.path.getsize(beside) == info.file_size:
+                    _pass_over(name, IS_BESIDE)
+                    continue
+                inner = info.filename.removeprefix(IN_WACZ)
+                if wacz != file:
+                    inner = f"{posixpath.basename(wacz)[: -len(WACZ)]}/{inner}"
+                yield name, inner if place is None else f"{place[: -len(WACZ)]}/{inner}"
         except SeekWarcError:
-            if found or not file.lower().endswith(".wacz"):
+            if not is_empty or not file.lower().endswith(WACZ):
                 raise
-        if not found:
-            yield file
+        if is_empty:
+            yield file, place
 
 
-def _files(name: str, leave_out: str | None) -> list[str]:
+def _place(file: str, folder: str) -> str:
+    """Return the path of a file below a folder in which it was found; never one that leads out of it."""
+    path = file.removeprefix(folder)
+    if "://" in file:
+        return unquote(path)
+    place = posixpath.normpath(path.replace(os.sep, "/"))
+    return place if not place.startswith(("/", "../")) else posixpath.basename(place)
+
+
+def _files(name: str, leave_out: str | None) -> tuple[str | None, list[str]]:
+    """Return the files that a name means, and the folder that they were found in, if it is not a file."""
     refuse_empty(name)
     if "://" in name:
-        return _objects(name) if _is_listed(name) else [name]
+        return (_literal_folder(name), _objects(name)) if _is_listed(name) else (None, [name])
     if os.path.isdir(name):
-        return _checked(_archives_below(name, leave_out), name)
-    if not _is_pattern(name) or os.path.exists(name):
-        return [name]
+        return os.path.join(name, ""), _checked(_archives_below(name, leave_out), name)
+    if not _is_pattern(name) or os.path.exists(name) or _is_member(name):
+        return None, [name]
     from glob import glob
 
     found = sorted(glob(name, recursive=True))
@@ -109,14 +221,38 @@ def _files(name: str, leave_out: str | None) -> list[str]:
         found = _finished(found)
     if not found:
         raise SourceNotFoundError("no file matches this pattern", source=name)
-    return [file for it in found for file in (_archives_below(it, leave_out) if os.path.isdir(it) else [it])]
+    files = [file for it in found for file in (_archives_below(it, leave_out) if os.path.isdir(it) else [it])]
+    return _literal_folder(name), files
+
+
+def _is_member(name: str) -> bool:
+    from seekwarc.storage.zip_members import split_name
+
+    return split_name(name) is not None
+
+
+def _literal_folder(name: str) -> str:
+    """Return the folder that all matches of a pattern are in, with a slash at its end, or nothing."""
+    literal = name[: min(name.index(it) for it in _WILD if it in name)] if _is_pattern(name) else name
+    separators = "/" if "://" in name else os.sep + (os.altsep or "")
+    return literal[: max(literal.rfind(it) for it in separators) + 1]
 
 
 def _archives_below(folder: str, leave_out: str | None) -> list[str]:
     """Return the archives in a folder, and then each folder in it that cannot be listed, as `expand` does."""
     unlisted: list[str] = []
     found = _finished(walk(folder, leave_out, lambda error: unlisted.append(error.filename)))
-    return [path for path in found if _is_archive(os.path.basename(path))] + unlisted
+    return [path for path in found if _is_taken(path)] + unlisted
+
+
+def _is_taken(path: str) -> bool:
+    """Tell whether a file in a folder is one of its archives; the others are passed over."""
+    name = path.rpartition("/")[2] if "://" in path else os.path.basename(path)
+    if _is_archive(name):
+        return True
+    if not name.startswith(".") and not name.lower().endswith(COMPANIONS):
+        _pass_over(path, IS_OTHER)
+    return False
 
 
 def _finished(paths: Iterable[str]) -> list[str]:
@@ -126,6 +262,8 @@ def _finished(paths: Iterable[str]) -> list[str]:
     for path in paths:
         is_open = path.endswith(UNFINISHED) and _is_archive(os.path.basename(path).removesuffix(UNFINISHED))
         (unfinished if is_open else found).append(path)
+    for path in unfinished:
+        _pass_over(path, IS_UNFINISHED)
     if unfinished:
         more = f" and {len(unfinished) - 1} more" if len(unfinished) > 1 else ""
         warnings.warn(
@@ -170,7 +308,7 @@ def _is_same(path: str, other: str | None) -> bool:
 
 def _checked(found: list[str], folder: str) -> list[str]:
     if not found:
-        raise SourceError("no .warc, .warc.gz or .warc.zst is in this folder", source=folder)
+        raise SourceError("no .warc, .warc.gz, .warc.zst or .wacz is in this folder", source=folder)
     return found
 
 
@@ -187,8 +325,7 @@ def _objects(url: str) -> list[str]:
     """Return the URLs of the objects that match a pattern, or of the WARC files in a folder."""
     from seekwarc.storage.remote_url import open_store, shown_url
 
-    literal = url[: min(url.index(it) for it in _WILD if it in url)] if _is_pattern(url) else url
-    folder = literal.rpartition("/")[0] + "/"
+    folder = _literal_folder(url)
     store, key = open_store(folder)
     import obstore
 
@@ -197,10 +334,9 @@ def _objects(url: str) -> list[str]:
     except Exception as error:  # noqa: BLE001 - each store has errors of its own, whose texts may hold secrets
         raise SourceError(f"cannot be listed: {type(error).__name__}", source=shown_url(folder)) from None
     root = folder.removesuffix(key)
-    if literal == url:
-        return _checked(
-            [root + it for it in sorted(paths) if _is_archive(it.rpartition("/")[2])], shown_url(url)
-        )
+    if not _is_pattern(url):
+        urls = _finished(root + it for it in sorted(paths))
+        return _checked([it for it in urls if _is_taken(it)], shown_url(url))
     pattern = url.removeprefix(root).split("/")
     found = [root + it for it in sorted(paths) if _matches(it.split("/"), pattern)]
     if not found:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator
 from typing import Final
 from urllib.parse import urljoin, urlsplit
+from zipfile import ZipInfo
 
 from seekwarc.errors import FormatError
 from seekwarc.storage.opening import open_stored
@@ -27,8 +28,10 @@ def is_several(name: str) -> bool:
     return _waczs(name)[0] not in ([], [name])
 
 
-def warc_files_in(name: str) -> Iterator[str]:
-    """Yield the names of the WARC files in a WACZ, in those that are its members, or in those of a list.
+def warc_files_in(name: str) -> Iterator[tuple[str, ZipInfo]]:
+    """Yield the WARC files in a WACZ, in those that are its members, or in those of a list.
+
+    Each comes as the name of its WACZ, and what the directory of that says of it.
 
     Raises:
         FormatError: A list names a file that is not in its folder, or something is not a WACZ.
@@ -38,8 +41,9 @@ def warc_files_in(name: str) -> Iterator[str]:
     waczs, _outer = _waczs(name)
     for wacz in waczs:
         archive = open_zip(wacz, open_stored(wacz))
-        names = (it for it in archive.members if it.startswith(FOLDER) and not it.endswith("/"))
-        yield from (wacz + SEPARATOR + it for it in names)
+        for info in archive.members.values():
+            if info.filename.startswith(FOLDER) and not info.is_dir():
+                yield wacz, info
 
 
 def _waczs(name: str) -> tuple[list[str], ZipArchive | None]:

@@ -48,6 +48,10 @@ def told(run_cli, tmp_path):
     return run
 
 
+def made(folder: Path) -> list[str]:
+    return sorted(str(it.relative_to(folder)) for it in folder.rglob("*") if it.is_file())
+
+
 def statuses(found: dict[str, dict]) -> dict[str, str]:
     return {name: line["status"] for name, line in found.items()}
 
@@ -60,7 +64,7 @@ def test_a_folder_is_converted_with_a_report(told, folder, tmp_path, jobs) -> No
     assert statuses(found) == {**sound, "cut.warc.gz": "failed"}
     assert found["cut.warc.gz"]["error"]["kind"] == "truncated"
     assert found["cut.warc.gz"]["error"]["offset"] is not None
-    assert sorted(os.listdir(tmp_path / "new/deep")) == ["a.warc.zst", "b.warc.zst", "z.warc.zst"]
+    assert made(tmp_path / "new/deep") == ["2025/a.warc.zst", "2025/b.warc.zst", "2026/z.warc.zst"]
     for name in sound:
         line = found[name]
         source, target = folder.parent / line["file"], tmp_path / line["target"]
@@ -75,18 +79,18 @@ def test_what_is_there_and_sound_is_passed_over(told, folder, tmp_path) -> None:
     words = ("convert", folder, "--to-dir", "new", "--keep-going")
     told(*words)
     new = tmp_path / "new"
-    (new / "b.warc.zst").unlink()
-    (new / "z.warc.zst").write_bytes((new / "z.warc.zst").read_bytes()[:-3])
-    before = (new / "a.warc.zst").stat().st_mtime_ns
+    (new / "2025/b.warc.zst").unlink()
+    (new / "2026/z.warc.zst").write_bytes((new / "2026/z.warc.zst").read_bytes()[:-3])
+    before = (new / "2025/a.warc.zst").stat().st_mtime_ns
     status, found = told(*words)
     assert status == 2
     expected = {"a.warc.gz": "skipped", "b.warc": "done", "cut.warc.gz": "failed", "z.warc.zst": "failed"}
     assert statuses(found) == expected
     assert found["z.warc.zst"]["error"]["kind"] == "exists"
-    assert (new / "a.warc.zst").stat().st_mtime_ns == before
+    assert (new / "2025/a.warc.zst").stat().st_mtime_ns == before
     status, found = told(*words, "--force")
     assert statuses(found)["z.warc.zst"] == "done"
-    assert decompressed(new / "z.warc.zst") == decompressed(folder / "2026/z.warc.zst")
+    assert decompressed(new / "2026/z.warc.zst") == decompressed(folder / "2026/z.warc.zst")
 
 
 def test_a_target_of_another_source_is_no_target_of_this(told, folder, tmp_path) -> None:
@@ -114,11 +118,55 @@ def test_the_first_failure_stops_the_others(told, folder, jobs) -> None:
     assert "not-run" in statuses(found).values()
 
 
-def test_names_that_collide_are_refused_before_anything_is_written(command, folder, tmp_path) -> None:
+def test_equal_names_in_a_tree_collide_only_with_flat(command, folder, tmp_path) -> None:
+    (folder / "2026/cut.warc.gz").unlink()
     shutil.copy(folder / "2025/a.warc.gz", folder / "2026/a.warc.gz")
-    stderr = command("convert", folder, "--to-dir", tmp_path / "new", status=2).stderr
-    assert f"{folder}/2025/a.warc.gz and {folder}/2026/a.warc.gz would both become" in stderr
-    assert not (tmp_path / "new").exists()
+    for words in (["--flat"], ["--flat", "--dry-run"]):
+        stderr = command("convert", folder, "--to-dir", tmp_path / "new", *words, status=2).stderr
+        assert f"{folder}/2025/a.warc.gz and {folder}/2026/a.warc.gz would both become" in stderr
+        assert "without --flat" in stderr
+        assert not (tmp_path / "new").exists()
+    command("convert", folder, "--to-dir", tmp_path / "new")
+    expected = ["2025/a.warc.zst", "2025/b.warc.zst", "2026/a.warc.zst", "2026/z.warc.zst"]
+    assert made(tmp_path / "new") == expected
+    two = command("convert", folder / "2025", folder / "2026", "--to-dir", tmp_path / "two", status=2).stderr
+    assert f"{folder}/2025/a.warc.gz and {folder}/2026/a.warc.gz would both become" in two
+    assert not (tmp_path / "two").exists()
+
+
+@pytest.mark.parametrize("verb", ["recover", "dedupe", "redact", "index", "index --sidecar --min-size 1"])
+def test_every_verb_with_a_folder_for_new_files_keeps_the_tree(command, tmp_path, verb) -> None:
+    for year in ("2025", "2026"):
+        (tmp_path / "crawls" / year).mkdir(parents=True)
+        data = Foreign().record(year.encode()).record(text(3000)).gzip().bytes()
+        (tmp_path / "crawls" / year / "a.warc.gz").write_bytes(data)
+    more = ["--min-size", 2000] if verb == "redact" else []
+    new = tmp_path / "new"
+    command(*verb.split(), tmp_path / "crawls", "--to-dir", new, *more)
+    suffix = {"index": ".gz.cdxj", "index --sidecar --min-size 1": ".gz.seek"}.get(verb, ".zst")
+    assert made(new) == [f"2025/a.warc{suffix}", f"2026/a.warc{suffix}"]
+
+
+def test_flat_without_a_folder_for_new_files_is_refused(command, folder, tmp_path) -> None:
+    source = folder / "2025/b.warc"
+    for verb in ("convert", "recover"):
+        stderr = command(verb, source, tmp_path / "x.warc.zst", "--flat", status=2).stderr
+        assert "--flat is for the new files in a folder" in stderr
+    for verb in ("index", "dedupe"):
+        stderr = command(verb, source, "-o", tmp_path / "x.warc.zst", "--flat", status=2).stderr
+        assert "--flat is for the new files in a folder" in stderr
+
+
+def test_the_last_line_says_what_was_passed_over_in_a_folder(command, folder, tmp_path) -> None:
+    (folder / "2026/cut.warc.gz").unlink()
+    for name in ("2025/x.warc.gz.open", "y.warc.open", "2026/e.warc.gz", "a.warc.gz.bad", "a.warc.gz.cdxj"):
+        (folder / name).touch()
+    expected = "seekwarc: 3 files; 5 passed over: 2 unfinished (.open), 1 empty, 2 other"
+    assert command("ls", folder, status=1).stderr.splitlines()[-1] == expected
+    words = ("convert", folder, "--to-dir", tmp_path / "new", "-k")
+    assert command(*words, status=1).stderr.splitlines()[-1] == expected
+    assert "passed over: " not in command(*words, "-q", status=1).stderr.replace(".open: passed over, ", "")
+    assert "passed over" not in command("ls", folder / "2025/b.warc").stderr
 
 
 @pytest.mark.parametrize(("to", "suffix"), [("gz", ".warc.gz"), ("none", ".warc"), ("zst", ".warc.zst")])

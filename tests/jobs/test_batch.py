@@ -58,6 +58,47 @@ def test_names_that_collide_are_refused_and_listed(tree) -> None:
         jobs_into("new", ["p", "q"], zst)
 
 
+def test_the_tree_below_a_named_folder_or_pattern_is_kept(tree) -> None:
+    def targets(*given: str, **options: bool) -> list[str | None]:
+        return [job.target for job in jobs_into("new", given, zst, **options)]
+
+    deep = ["new/a.warc.zst", "new/b/c.zst", "new/b/d.WARC.zst", "new/b/e.megawarc.zst"]
+    assert targets("crawls") == targets("crawls/") == [*deep, "new/b/deep/er/f.warc.zst"]
+    assert targets("crawls", flat=True)[-1] == "new/f.warc.zst"
+    assert targets("crawls/b") == [*(it.replace("/b", "") for it in deep[1:]), "new/deep/er/f.warc.zst"]
+    assert targets("crawls/*/[cd]*") == ["new/b/c.zst", "new/b/d.WARC.zst", "new/b/deep/er/f.warc.zst"]
+    assert targets("crawls/*/../a.w*") == targets("crawls/b/../a.w*") == ["new/a.warc.zst"]
+    assert targets("crawls/b/c.warc", "crawls/**/er/*") == ["new/c.zst", "new/b/deep/er/f.warc.zst"]
+    assert targets("crawls/*/../../crawls/a.w*") == ["new/a.warc.zst"], "never out of the folder"
+
+
+def test_a_target_is_never_the_folder_of_another(tree) -> None:
+    (tree / "crawls/b.warc.zst").mkdir()
+    (tree / "crawls/b.warc.zst/x.warc.gz").touch()
+    (tree / "crawls/b.warc.gz").touch()
+    with pytest.raises(
+        TargetError, match=r"b\.warc\.gz would become new/b.warc.zst, the folder for .*x.warc.gz"
+    ):
+        jobs_into("new", ["crawls"], zst)
+
+
+def test_links_in_the_folder_for_new_files_lead_to_no_target_outside(tree) -> None:
+    (tree / "new").mkdir()
+    (tree / "other").mkdir()
+    (tree / "new/b").symlink_to(tree / "other")
+    with pytest.raises(
+        TargetError, match=r"new/b/c.zst: is outside of new, where a symbolic link leads: .*other/c"
+    ):
+        jobs_into("new", ["crawls"], zst)
+    (tree / "new/b").unlink()
+    (tree / "new/a.warc.zst").symlink_to(tree / "other/a.warc.zst")
+    with pytest.raises(TargetError, match=r"new/a\.warc\.zst: is outside of new"):
+        jobs_into("new", ["crawls"], zst)
+    (tree / "link").symlink_to(tree / "new")
+    (tree / "new/a.warc.zst").unlink()
+    assert len(jobs_into("link", ["crawls"], zst)) == len(FILES), "the folder itself may be a link"
+
+
 def test_files_made_by_an_earlier_run_are_no_sources(tree) -> None:
     (tree / "crawls/a.warc.zst").touch()
     jobs = jobs_into("crawls", ["crawls"], lambda name: "a.warc.zst" if name.startswith("a.") else zst(name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from seekwarc.errors import FormatWarning, SourceError, SourceNotFoundError
 from seekwarc.storage import remote_url
-from seekwarc.storage.expand import expand, index_ending
+from seekwarc.storage.expand import expand, index_ending, noting, placed
 from seekwarc.storage.opening import open_source
 
 FILES = ["a.warc.gz", "b/c.warc", "b/d.WARC.ZST", "b/e.megawarc.gz", "b/deep/er/f.warc.zstd"]
@@ -128,6 +129,10 @@ def test_patterns_and_folders_of_a_store_are_listed() -> None:
         "s3://bucket/crawls/x",
         "https://a.example/?a=*",
     ]
+    assert [*placed("s3://bucket/crawls/")][-1] == ("s3://bucket/crawls/sub/c.warc.zst", "sub/c.warc.zst")
+    assert dict(placed("s3://bucket/**/c.*")) == {
+        "s3://bucket/crawls/sub/c.warc.zst": "crawls/sub/c.warc.zst"
+    }
     with pytest.raises(SourceNotFoundError, match="no object matches"):
         names("s3://bucket/crawls/*.arc")
     with pytest.raises(SourceError, match="is in this folder"):
@@ -147,6 +152,69 @@ def test_a_file_that_is_being_written_is_named_and_skipped(tree: Path) -> None:
         "crawls/b/x.warc.gz.open",
         "crawls/b/y.warc.open",
     ]
+
+
+def wacz(path: Path, *members: str) -> None:
+    with zipfile.ZipFile(path, "w") as file:
+        for member in members:
+            file.writestr(member, b"x")
+
+
+def test_a_wacz_in_a_folder_stands_for_its_warc_files(tree: Path) -> None:
+    wacz(tree / "crawls/b/k.wacz", "archive/1.warc.gz", "archive/sub/2.warc.gz", "pages/pages.jsonl")
+    members = ["crawls/b/k.wacz!/archive/1.warc.gz", "crawls/b/k.wacz!/archive/sub/2.warc.gz"]
+    found = names("crawls")
+    assert len(found) == len(FILES) + 2
+    assert (
+        [it for it in found if "wacz" in it]
+        == names("crawls/b/k.wacz")
+        == names("crawls/**/*.wacz")
+        == members
+    )
+    assert names(*members) == members
+    (tree / "crawls/b/k.wacz").write_bytes(b"no ZIP")
+    assert "crawls/b/k.wacz" in names("crawls"), "as a file that cannot be opened"
+
+
+def test_a_warc_file_beside_its_wacz_comes_once(tree: Path) -> None:
+    (tree / "crawl/archive").mkdir(parents=True)
+    (tree / "crawl/archive/1.warc.gz").write_bytes(b"x")
+    (tree / "crawl/archive/2.warc.gz").write_bytes(b"of another size")
+    wacz(tree / "crawl/k.wacz", "archive/1.warc.gz", "archive/2.warc.gz")
+    with noting() as expanded:
+        assert names("crawl") == [
+            "crawl/k.wacz!/archive/2.warc.gz",
+            "crawl/archive/1.warc.gz",
+            "crawl/archive/2.warc.gz",
+        ]
+    assert str(expanded) == "3 files; 1 passed over: 1 in a WACZ and beside it"
+    assert len(names("crawl/*.wacz")) == 2
+
+
+def test_paths_below_the_named_folder_are_known(tree: Path) -> None:
+    wacz(tree / "crawls/b/k.wacz", "archive/1.warc.gz")
+    found = dict(placed(["crawls/b", "crawls/**/er/*", "crawls/a.warc.gz", 5]))
+    assert found["crawls/b/c.warc"] == "c.warc"
+    assert found["crawls/b/k.wacz!/archive/1.warc.gz"] == "k/1.warc.gz"
+    assert found["crawls/b/deep/er/f.warc.zstd"] == "deep/er/f.warc.zstd", "as it was found first"
+    assert found["crawls/a.warc.gz"] is found[5] is None
+    assert [*placed("crawls/**/er/*")] == [("crawls/b/deep/er/f.warc.zstd", "b/deep/er/f.warc.zstd")]
+    assert [*placed("crawls/b/k.wacz")] == [("crawls/b/k.wacz!/archive/1.warc.gz", "1.warc.gz")]
+
+
+def test_what_is_passed_over_in_a_folder_is_noted(tree: Path) -> None:
+    (tree / "crawls/b/x.warc.gz.open").touch()
+    (tree / "crawls/b/empty.warc").touch()
+    with noting() as expanded, pytest.warns(FormatWarning):
+        assert len(names("crawls", "crawls/b")) == len(FILES) + 1
+    assert expanded.passed_over == {
+        "crawls/a.txt": "other",
+        "crawls/b/g.warc.gz.part": "other",
+        "crawls/b/warc": "other",
+        "crawls/b/empty.warc": "empty",
+        "crawls/b/x.warc.gz.open": "unfinished (.open)",
+    }
+    assert str(expanded) == "5 files; 5 passed over: 1 unfinished (.open), 1 empty, 3 other"
 
 
 def test_an_index_is_recognised_by_its_name() -> None:
