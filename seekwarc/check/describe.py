@@ -11,8 +11,8 @@ from operator import attrgetter
 from typing import BinaryIO, Final, Unpack
 
 from seekwarc.cdx.index import Index
-from seekwarc.collection.entry import CAPTURE_TYPES, entry_of_line, with_next
-from seekwarc.collection.groups import GROUPINGS, Grouping, Groups, Savings, group_of
+from seekwarc.collection.entry import entry_of_line, with_next
+from seekwarc.collection.groups import GROUPINGS, Grouping, Groups, Savings, Shares, group_of
 from seekwarc.collection.parts import JoinedParts
 from seekwarc.errors import FormatError, FormatWarning, SeekWarcError
 from seekwarc.format.blosc2 import FRAME_HEAD_SIZE, describe_blosc2
@@ -101,24 +101,24 @@ def describe_file(
         warnings.warn(str(damage), FormatWarning, stacklevel=2)
 
     name_of = _NAMES[by] if by is not None else None
+    shares = None
     if name_of is not None:
         summary.groups, summary.savings = Groups(), Savings()
+        shares = Shares(summary.groups, summary.savings, archive.size)
 
-    def described(record: Record) -> tuple[bool, str | None]:
+    def described(record: Record) -> tuple[tuple[int, int], bool, str | None]:
         is_wanted = selection.matches(record)
-        return is_wanted, name_of(record) if is_wanted and name_of is not None else None
+        name = name_of(record) if is_wanted and name_of is not None else None
+        return (record.offset, record.skip), is_wanted, name
 
     record = None
-    for record, (is_wanted, name), _, is_damaged in with_next(archive, described, pass_over):
+    for record, (_, is_wanted, name), after, is_damaged in with_next(archive, described, pass_over):
+        if shares is not None:
+            following = after[0] if after is not None else None
+            shares.add(record, name, following, is_wanted=is_wanted, is_damaged=is_damaged)
         if not is_wanted:
             continue
         kind, size = record.type, record.size
-        if summary.groups is not None and summary.savings is not None and not is_damaged:
-            stored_size = record.length
-            summary.groups.add(name, size, stored_size)
-            if kind in CAPTURE_TYPES:
-                digest = record.header.get("WARC-Payload-Digest")
-                summary.savings.add(digest, stored_size, is_revisit=kind == "revisit")
         summary.records += 1
         summary.content_size += size
         summary.types[kind or "-"] += 1

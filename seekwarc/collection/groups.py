@@ -5,10 +5,11 @@ from __future__ import annotations
 from array import array
 from typing import Final, Literal, NamedTuple
 
-from seekwarc.collection.entry import Entry
+from seekwarc.collection.entry import CAPTURE_TYPES, Entry
 from seekwarc.format.uri import host_of
+from seekwarc.read.record import Record
 
-__all__ = ["GROUPINGS", "Group", "Grouping", "Groups", "Savings", "group_of"]
+__all__ = ["GROUPINGS", "Group", "Grouping", "Groups", "Savings", "Shares", "group_of"]
 
 Grouping = Literal["type", "status", "mime", "host", "month"]
 GROUPINGS: Final[tuple[Grouping, ...]] = ("type", "status", "mime", "host", "month")
@@ -28,7 +29,7 @@ class Group(NamedTuple):
     content_size: int
     """Decompressed bytes; 0 if only an index was read, which does not tell."""
     stored_size: int
-    """Compressed bytes."""
+    """Compressed bytes. Those of a frame or gzip member of several records are shared out: see `Shares`."""
 
 
 class Groups:
@@ -56,6 +57,17 @@ class Groups:
         for name, (records, content_size, stored_size) in others._found.items():
             self.add(name, content_size, stored_size, records)
         self._further = [*map(sum, zip(self._further, others._further, strict=True))]
+
+    def share_out(self, stored_size: int, content_size: int) -> None:
+        """Share out stored bytes by content, of which other records have what the groups do not have.
+
+        The shares of all add up to the stored bytes, if there are no others.
+        """
+        counted = [*self._found.values(), self._further]
+        passed = content_size - sum(it[1] for it in counted)
+        for numbers in counted:
+            before, passed = passed, passed + numbers[1]
+            numbers[2] = stored_size * passed // content_size - stored_size * before // content_size
 
     def most(self, count: int | None = None) -> tuple[list[Group], Group | None]:
         """Return the groups with the most stored bytes, all by default; and all others as one, if any."""
@@ -101,6 +113,12 @@ class Savings:
             self._keys.append(key)
             self._sizes.append(stored_size)
 
+    def share_out(self, stored_size: int, content_size: int) -> None:
+        """Take the noted sizes for content, and replace each by its share of stored bytes."""
+        self._sizes = array("Q", (stored_size * it // content_size for it in self._sizes))
+        for key, (count, size) in self._revisits.items():
+            self._revisits[key] = count, stored_size * size // content_size
+
     def merge(self, others: Savings) -> None:
         """Note what others have noted."""
         self._keys.extend(others._keys)
@@ -122,3 +140,109 @@ class Savings:
     def _note(self, key: int, count: int, size: int) -> None:
         before = self._revisits.get(key, (0, 0))
         self._revisits[key] = before[0] + count, before[1] + size
+
+
+def _digest(record: Record) -> str | None:
+    return record.header.get("WARC-Payload-Digest")
+
+
+class Shares:
+    """Counts the records of a file, and each of its stored bytes once.
+
+    A frame or gzip member may have several records, and a record may go on in the frame in which the next one
+    begins. The stored bytes between two such offsets are shared out by the content that each record has
+    there. Only sums are kept meanwhile, as there may be many millions of records.
+
+    Args:
+        groups: Counts the records.
+        savings: Notes the captures.
+        size: Size of the file in bytes, if known.
+    """
+
+    def __init__(self, groups: Groups, savings: Savings, size: int | None = None) -> None:
+        self._groups, self._savings, self._size = groups, savings, size
+        self._begin = 0
+        """The offset of the open records, or that of a frame in which the last one goes on."""
+        self._content = 0
+        """Their content from there on; 0 if none is open."""
+        self._open, self._noted = Groups(), Savings()
+        self._onward: tuple[str | None, bool, int, int] | None = None
+        """Of a capture that goes on there: digest, whether a revisit, stored bytes before, content after."""
+
+    def add(
+        self,
+        record: Record,
+        name: str | None,
+        following: tuple[int, int] | None,
+        *,
+        is_wanted: bool = True,
+        is_damaged: bool = False,
+    ) -> None:
+        """Count a record. They come in the order that they have in the file.
+
+        Args:
+            record: The record.
+            name: Its group.
+            following: The `offset` and `skip` of the next record; None if this is the last one.
+            is_wanted: Whether it is counted. If not, it has its share of a frame nevertheless.
+            is_damaged: Whether its end is unknown. It is not counted then.
+        """
+        if is_damaged:
+            self._close(following[0] if following is not None else self._size or self._begin)
+            return
+        if not self._content:
+            self._begin = record.offset
+        if following is not None and following[0] <= record.offset:
+            self._share(record, name, record.size, is_wanted=is_wanted)
+            return
+        end = record.offset + record.length
+        if following is not None and following[0] < end:
+            self._go_on(record, name, following, is_wanted=is_wanted)
+        elif self._content:
+            self._share(record, name, record.size, is_wanted=is_wanted)
+            self._close(end)
+        elif is_wanted:
+            self._groups.add(name, record.size, record.length)
+            if record.type in CAPTURE_TYPES:
+                self._savings.add(_digest(record), record.length, is_revisit=record.type == "revisit")
+
+    def _share(self, record: Record, name: str | None, content: int, *, is_wanted: bool) -> None:
+        """Count a record that shares its frame, and ends in it."""
+        self._content += content
+        if is_wanted:
+            self._open.add(name, content, 0)
+            if record.type in CAPTURE_TYPES:
+                self._noted.add(_digest(record), content, is_revisit=record.type == "revisit")
+
+    def _go_on(
+        self, record: Record, name: str | None, following: tuple[int, int], *, is_wanted: bool
+    ) -> None:
+        """Count a record that ends in the frame in which the next one begins."""
+        end = following[0]
+        # At least the first line of its header is before that.
+        after = min(following[1], record.size - 1)
+        content = record.size - after
+        self._content += content
+        before = (end - self._begin) * content // self._content
+        if is_wanted:
+            self._open.add(name, content, 0)
+        self._close(end)
+        self._begin, self._content = end, after
+        if is_wanted:
+            self._open.add(name, after, 0, records=0)
+            if record.type in CAPTURE_TYPES:
+                self._onward = _digest(record), record.type == "revisit", before, after
+
+    def _close(self, end: int) -> None:
+        """Share out the bytes up to `end` among the open records, and count them."""
+        if not self._content:
+            return
+        stored_size, content_size = max(end - self._begin, 0), self._content
+        self._open.share_out(stored_size, content_size)
+        self._groups.merge(self._open)
+        self._noted.share_out(stored_size, content_size)
+        if self._onward is not None:
+            digest, is_revisit, before, after = self._onward
+            self._noted.add(digest, before + stored_size * after // content_size, is_revisit=is_revisit)
+        self._savings.merge(self._noted)
+        self._open, self._noted, self._onward, self._content = Groups(), Savings(), None, 0

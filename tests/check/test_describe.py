@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 import seekwarc
 from seekwarc import SeekTable
-from seekwarc.check.describe import describe_file, describe_record, frame_picture, typical_read
+from seekwarc.check.describe import describe_file, describe_record, frame_picture, info, typical_read
+from seekwarc.errors import FormatError, FormatWarning
 from tests.support import strategies
+from tests.support.arc import arc_record, first_record
 from tests.support.chunks import made
-from tests.support.foreign import Foreign, text
+from tests.support.foreign import Foreign, gzip_member, text, warc_header
 from tests.support.writing import noise
 
 
@@ -37,6 +39,56 @@ def test_records_of_a_file_are_counted(form) -> None:
     assert summary.types == {"resource": 72}
     assert [size for size, _, _ in summary.largest] == [300_000, 169, 168]
     assert sum(summary.table_status.values()) == 72
+
+
+def stored_by_type(data: bytes) -> dict[str | None, int]:
+    groups = info(data, by="type").groups
+    assert groups is not None
+    return {it.name: it.stored_size for it in groups.most()[0]}
+
+
+def test_each_stored_byte_of_an_arc_file_is_counted_once() -> None:
+    records = [first_record(), arc_record(b"http://example.org/", text(900)), arc_record(b"dns:a", noise(50))]
+    plain = b"".join(records)
+    assert sum(stored_by_type(plain).values()) == len(plain)
+    apart = b"".join(map(gzip_member, records))
+    assert sum(stored_by_type(apart).values()) == len(apart)
+    with pytest.warns(FormatWarning, match="share one frame or gzip member"):
+        together = stored_by_type(gzip_member(plain))
+    assert sum(together.values()) == len(gzip_member(plain))
+
+
+def test_what_belongs_to_no_record_is_in_no_group() -> None:
+    made = Foreign().dictionary(compressed=True).record(text(5000))
+    made.record(text(300_000), cuts=50_000, table=True)
+    inside = sum(it.length for it in made.records)
+    assert stored_by_type(made.file_table().bytes()) == {"resource": inside}
+
+
+@pytest.mark.filterwarnings("ignore::seekwarc.errors.FormatWarning")
+def test_damage_counts_no_stored_byte_twice() -> None:
+    plain = b"".join(warc_header(3000, it) + noise(3000) + b"\r\n\r\n" for it in range(8))
+    member = gzip_member(plain)
+    for at in range(40, len(member), 977):
+        flipped = bytearray(member + gzip_member(plain[: len(plain) // 8]))
+        flipped[at] ^= 0x55
+        try:
+            found = stored_by_type(bytes(flipped))
+        except FormatError:
+            continue
+        assert 0 <= sum(found.values()) <= len(flipped)
+
+
+def test_records_that_are_not_wanted_have_their_share_of_a_frame() -> None:
+    kinds = ("resource", "metadata")
+    records = [warc_header(9000, it, kind=kinds[it % 2]) + text(9000, it) + b"\r\n\r\n" for it in range(6)]
+    data = gzip_member(b"".join(records))
+    with pytest.warns(FormatWarning):
+        groups = info(data, by="type", type="metadata").groups
+    assert groups is not None
+    (group,) = groups.most()[0]
+    assert (group.name, group.records) == ("metadata", 3)
+    assert abs(group.stored_size - len(data) / 2) < 0.01 * len(data)
 
 
 def test_table_status_of_records_is_counted() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from pathlib import Path
 
@@ -360,6 +361,17 @@ def test_files_that_cannot_be_read_are_passed_over(command, crawl, tmp_path) -> 
     empty, sound = command("info", "--json", tmp_path, crawl.zst, status=1).json_lines
     assert (empty["status"], empty["records"], empty["error"]["kind"]) == ("failed", None, "unsupported")
     assert (sound["status"], sound["records"]) == ("done", 5)
+
+
+def test_groups_of_a_folder_count_each_stored_byte_once(command, tmp_path) -> None:
+    (tmp_path / "a-empty.warc.gz").touch()
+    content = Foreign().record(text(9000)).record(text(5000)).plain().bytes()
+    (tmp_path / "b.warc.gz").write_bytes(gzip.compress(content, mtime=0))
+    (tmp_path / "c.warc").write_bytes(content)
+    answer = command("info", tmp_path, "--by", "type", "--json", status=1)
+    stored = len(gzip.compress(content, mtime=0)) + len(content)
+    assert [it["stored_size"] for it in answer.json_lines[-1]["groups"]] == [stored]
+    assert answer.json_lines[-1]["files"] == 2
 
 
 def test_pages_are_printed_of_the_wacz_files_that_can_be_opened(command, crawl, tmp_path) -> None:
