@@ -37,7 +37,7 @@ def located(folder: str | None, name: str, index: str) -> str:
             source=index,
         )
     if folder.startswith(("http://", "https://")) and SEPARATOR not in folder:
-        name = quote(name)
+        name = quote(name, safe="/!")
     elif "%" in name and os.path.isdir(folder) and not os.path.exists(os.path.join(folder, name)):
         name = as_stored(name)
     return folder.removesuffix("/") + "/" + name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Final, Literal, Self
 
@@ -11,13 +12,27 @@ from seekwarc.cli.printing import passed_over, report_done, say
 from seekwarc.errors import FormatError, SeekWarcError, SourceChangedError, SourceError
 from seekwarc.jobs.outcome import Failure, Status
 from seekwarc.storage.expand import expand
+from seekwarc.storage.zip_members import split_name
 
-__all__ = ["LEFT_OUT", "OR_DAMAGED", "PassedOver"]
+__all__ = ["LEFT_OUT", "OR_DAMAGED", "PassedOver", "outside_wacz"]
 
 LEFT_OUT: Final = "leave out each FILE that cannot be opened or is not an archive (default: stop)"
 OR_DAMAGED: Final = (
     "leave out each FILE that cannot be opened, or is damaged or not an archive (default: stop)"
 )
+
+
+def outside_wacz(names: list[str], pass_over: Callable[[SourceError], object], why: str) -> list[str]:
+    """Return the files that are not in a WACZ, for what is written into or beside them.
+
+    `pass_over` gets an error for each other one, which says why; if there are only those, it is raised.
+    """
+    inside = [SourceError(f"is in a WACZ, {why}", source=it) for it in names if split_name(it)]
+    if inside and len(inside) == len(names):
+        raise inside[0]
+    for error in inside:
+        pass_over(error)
+    return [it for it in names if not split_name(it)]
 
 
 class PassedOver:

@@ -40,7 +40,7 @@ from seekwarc.cli.options import (
     add_to_dir_arguments,
     limit_options,
 )
-from seekwarc.cli.passing import OR_DAMAGED, PassedOver
+from seekwarc.cli.passing import OR_DAMAGED, PassedOver, outside_wacz
 from seekwarc.cli.printing import copied_text, printable, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.selecting import add_list_arguments, add_selection_arguments, choice_of
@@ -107,6 +107,8 @@ def run(options: argparse.Namespace) -> int:
         )
     sources, target = targets_of(options)
     with PassedOver(options, NOT_SEARCHED) as passed:
+        if options.in_place:
+            sources = outside_wacz(sources, passed, "which is not changed; use --to-dir for it")
         done = redact(
             sources,
             cast("str | list[str] | None", target),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from seekwarc.cli.arguments import add_flag
 from seekwarc.cli.batch import Printer, planned_jobs, refuse_unsound, run_batch
 from seekwarc.cli.options import limit_options
+from seekwarc.cli.passing import outside_wacz
 from seekwarc.cli.printing import picked, say
 from seekwarc.cli.sizes import SIZE, human_size
 from seekwarc.cli.targets import absolute, existing_option
@@ -70,6 +71,8 @@ def make_sidecars(options: argparse.Namespace, made: dict[str, str] | None = Non
         for name in names:
             if name == "-" or is_url(name):
                 raise SeekWarcError(f"name the sidecar of {name} with -o, or a folder for it with --to-dir")
+        why = "and its sidecar would be beside it: name a folder for it with --to-dir"
+        names = outside_wacz(names, lambda error: say(f"{error}; the file is passed over"), why)
         jobs = [Job(name, name + SIDECAR_SUFFIX) for name in names]
     if options.from_gzidx is not None and len(jobs) > 1:
         raise SeekWarcError(f"{options.from_gzidx} is the index of one file, not of {len(jobs)}")

@@ -196,7 +196,8 @@ class Shares:
             self._share(record, name, record.size, is_wanted=is_wanted)
             return
         end = record.offset + record.length
-        if following is not None and following[0] < end:
+        # Of the line breaks after a record some may be in the next frame, which `length` leaves out.
+        if following is not None and (following[0] < end or (following[0] == end and following[1])):
             self._go_on(record, name, following, is_wanted=is_wanted)
         elif self._content:
             self._share(record, name, record.size, is_wanted=is_wanted)

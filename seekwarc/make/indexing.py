@@ -30,6 +30,7 @@ from seekwarc.scale.split import Split
 from seekwarc.storage.expand import expand
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeReadable, RangeSource
+from seekwarc.storage.zip_members import SEPARATOR, split_name
 from seekwarc.write.files import Existing, refuse_same_file
 from seekwarc.write.opening import committed
 from seekwarc.write.output import Output
@@ -232,9 +233,13 @@ def write_lines(lines: Iterable[bytes], output: Output, *, parquet: bool) -> int
 
 
 def file_name(source: str, root: str | None = None) -> str:
-    """Return the name of a file in an index: its base name, or its path below the folder `root`."""
+    """Return the name of a file in an index: its base name, or its path below the folder `root`.
+
+    That of a file in a WACZ begins with that of the WACZ: `crawl.wacz!/archive/data.warc.gz`.
+    """
     if root is None or "://" in source:
-        return base_name(source)
+        parts = split_name(source)
+        return base_name(source) if parts is None else base_name(parts[0]) + SEPARATOR + parts[1]
     path = os.path.relpath(source, root)
     if path.startswith(os.pardir):
         raise ValueError(f"{source} is not below {root}")

@@ -216,13 +216,24 @@ def _files(name: str, leave_out: str | None) -> tuple[str | None, list[str]]:
         return None, [name]
     from glob import glob
 
-    found = sorted(glob(name, recursive=True))
+    folder = _literal_folder(name)
+    found = _outside(leave_out, sorted(glob(name, recursive=True)), folder)
     if not name.endswith(UNFINISHED):
         found = _finished(found)
     if not found:
         raise SourceNotFoundError("no file matches this pattern", source=name)
     files = [file for it in found for file in (_archives_below(it, leave_out) if os.path.isdir(it) else [it])]
-    return _literal_folder(name), files
+    return folder, files
+
+
+def _outside(leave_out: str | None, found: list[str], folder: str) -> list[str]:
+    """Return what a pattern matched in a folder, without what is in the one to leave out, unless all is."""
+    if leave_out is None:
+        return found
+    inside = os.path.join(os.path.realpath(leave_out), "")
+    if os.path.join(os.path.realpath(folder), "").startswith(inside):
+        return found
+    return [it for it in found if not os.path.join(os.path.realpath(it), "").startswith(inside)]
 
 
 def _is_member(name: str) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import seekwarc
 from tests.cli.conftest import Answer, decompressed, run_on_terminal, wait_for
 from tests.support.foreign import Foreign, text
 from tests.support.processes import PATIENT
@@ -145,6 +146,51 @@ def test_every_verb_with_a_folder_for_new_files_keeps_the_tree(command, tmp_path
     command(*verb.split(), tmp_path / "crawls", "--to-dir", new, *more)
     suffix = {"index": ".gz.cdxj", "index --sidecar --min-size 1": ".gz.seek"}.get(verb, ".zst")
     assert made(new) == [f"2025/a.warc{suffix}", f"2026/a.warc{suffix}"]
+
+
+@pytest.fixture
+def with_wacz(command, folder, tmp_path) -> Path:
+    """The folder with a WACZ in a subfolder that has a file of its own."""
+    data = Foreign().record(b"in a WACZ").gzip().bytes()
+    (tmp_path / "inner.warc.gz").write_bytes(data)
+    (folder / "2026/cut.warc.gz").unlink()
+    command("wacz", "create", tmp_path / "inner.warc.gz", "-o", folder / "2026/k.wacz")
+    return folder
+
+
+def test_verbs_that_write_take_the_files_of_a_wacz_in_a_folder(told, with_wacz, tmp_path) -> None:
+    for words in (("convert",), ("convert",), ("convert", "--no-verify"), ("recover",)):
+        verb, *more = words
+        status, found = told(verb, with_wacz, "--to-dir", "new", *more)
+        assert status == 0, found
+    assert "2026/k/inner.warc.zst" in made(tmp_path / "new")
+
+
+def test_what_is_written_into_or_beside_files_passes_over_those_of_a_wacz(
+    command, with_wacz, tmp_path
+) -> None:
+    name = f"{with_wacz}/2026/k.wacz!/archive/inner.warc.gz"
+    answer = command("index", "--sidecar", with_wacz)
+    assert f"{name}: is in a WACZ, and its sidecar would be beside it" in answer.stderr
+    assert "is in a WACZ" in command("index", "--sidecar", with_wacz / "2026/k.wacz", status=2).stderr
+    for it in (with_wacz / "2025").iterdir():
+        it.unlink()
+    (with_wacz / "2025/a.warc.zst").write_bytes(Foreign().record(b"a").record(text(3000)).bytes())
+    before = (with_wacz / "2026/k.wacz").read_bytes()
+    answer = command("redact", with_wacz, "--in-place", "--min-size", 2000, "--json", status=1)
+    assert [it["file"] for it in answer.json["passed_over"]] == [name]
+    assert "not searched" in answer.stderr
+    assert (with_wacz / "2026/k.wacz").read_bytes() == before
+
+
+def test_an_index_of_a_folder_names_the_files_of_a_wacz_so_that_they_are_found(
+    command, with_wacz, tmp_path
+) -> None:
+    command("index", with_wacz / "2026", "--all", "-o", with_wacz / "2026/k.cdxj")
+    lines = (with_wacz / "2026/k.cdxj").read_text()
+    assert '"filename": "k.wacz!/archive/inner.warc.gz"' in lines
+    with seekwarc.Index(with_wacz / "2026/k.cdxj") as index:
+        assert sum(1 for line in index if "wacz" in line.filename and index.record(line).type) > 0
 
 
 def test_flat_without_a_folder_for_new_files_is_refused(command, folder, tmp_path) -> None:

@@ -72,6 +72,17 @@ def test_the_tree_below_a_named_folder_or_pattern_is_kept(tree) -> None:
     assert targets("crawls/*/../../crawls/a.w*") == ["new/a.warc.zst"], "never out of the folder"
 
 
+def test_a_pattern_finds_no_files_made_by_an_earlier_run(tree) -> None:
+    (tree / "crawls/new/b").mkdir(parents=True)
+    (tree / "crawls/new/b/c.zst").touch()
+    (tree / "crawls/new/x.warc.zst").touch()
+    for pattern in ("crawls/*", "crawls/**/*"):
+        sources = [job.source for job in jobs_into("crawls/new", [pattern], zst)]
+        assert not [it for it in sources if "new" in it]
+    (job,) = jobs_into("crawls", ["crawls/a.w*"], zst)
+    assert job.target == "crawls/a.warc.zst", "the folder of the sources may be that of the new files"
+
+
 def test_a_target_is_never_the_folder_of_another(tree) -> None:
     (tree / "crawls/b.warc.zst").mkdir()
     (tree / "crawls/b.warc.zst/x.warc.gz").touch()
