@@ -208,12 +208,16 @@ def open(  # noqa: A001
     mode: str = "r",
     **options: Any,
 ) -> Reader | Writer:
-    """Open a WARC file for reading, writing or appending, or a WACZ for reading.
+    """Open a WARC file for reading, writing or appending, or a WACZ or a folder of files for reading.
 
     Args:
         target: A path, a URL or a binary file object; for reading also bytes or a `RangeSource`. If it is the
-            name of a WACZ (.wacz), the result is a `Wacz`, which type checkers see if that is called instead;
-            of one that has others as members, or of a list of them in JSON, a `Collection`.
+            if (package := open_package(name, **options)) is not None:
+                return cast("Reader", package)
+        if name and os.path.isdir(name):
+            from seekwarc.collection.collection import Collection
+
+            return cast("Reader", Collection(name, **options))
         mode: "r" returns a `Reader`, "w" a `Writer`, "a" a `Writer` that continues the file.
         **options: Options of that class.
 
@@ -228,8 +232,19 @@ def open(  # noqa: A001
         if isinstance(name, str) and name.lower().partition("?")[0].endswith((".wacz", ".json")):
             from seekwarc.cdx.wacz import open_package
 
+<<<<<<< HEAD
             if (package := open_package(name, **options)) is not None:
                 return cast("Reader", package)
+=======
+            if is_wacz(name):
+                from seekwarc.cdx.wacz import Wacz
+
+                return cast("Reader", Wacz(name, **options))
+        if name and os.path.isdir(name):
+            from seekwarc.collection.collection import Collection
+
+            return cast("Reader", Collection(name, **options))
+>>>>>>> a05ee2b (A folder that is opened is the collection of its files; the chapters say what stands for what in a folder)
         return Reader(target, **options)
     if mode in ("w", "a"):
         from seekwarc.write.writer import Writer

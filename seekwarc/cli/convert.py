@@ -8,10 +8,10 @@ records get headers of WARC. The compression of DST follows from its name, or fr
 refused unless --force is given. The new file is decompressed and compared with SRC before it gets its name.
 `-` is standard input or standard output.
 
-With --to-dir, each FILE, and each WARC file in or below a folder, is converted into a file in DIR. A file
-that exists already and decompresses to the same bytes is skipped, so the same command continues after an
-interruption. (With --no-verify, a file is skipped if it is no older than FILE.) The last line says what the
-files converted took before and take now.
+With --to-dir, each FILE, and each archive in or below a folder, is converted into a file in DIR, which keeps
+the tree below that folder unless --flat is given. A file that exists already and decompresses to the same
+bytes is skipped, so the same command continues after an interruption. (With --no-verify, a file is skipped if
+it is no older than FILE.) The last line says what the files converted took before and take now.
 
 --dry-run converts and keeps nothing: it takes as long, and says the sizes and the exit status of the run.
 

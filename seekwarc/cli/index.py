@@ -7,10 +7,10 @@ all else that has a URI. Only heads are decompressed, unless a record states no 
 has to count the chunks of a chunked body. The index goes to standard output unless `-o` names a file. Exit
 status 1 means that records are missing from the index; each problem is printed.
 
-A folder means all WARC files in and below it. With --to-dir each file gets an index of its own, named
-after the file with .cdxj or .parquet added; one that exists already, is sound and no older than the file is
-skipped. With --to-dir and -o they are merged into one index too, so the same command continues after an
-interruption.
+A folder means all archives in and below it. With --to-dir each file gets an index of its own, in the same
+tree, named after the file with .cdxj or .parquet added; one that exists already, is sound and no older than
+the file is skipped. With --to-dir and -o they are merged into one index too, so the same command continues
+after an interruption.
 
 If OUT ends with .idx, it becomes a ZipNum cluster, whose blocks go into a file beside it, OUT.cdx.gz.
 

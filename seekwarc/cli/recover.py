@@ -6,8 +6,8 @@ names them. Of others the beginning is kept.
 
 The damaged file is never written to. Losses are listed with their offsets, and make the exit status 1. `-` is
 standard input or standard output, which go through temporary files: nothing is written before all of SRC is
-read. With --to-dir, each FILE, and each WARC file in or below a folder, is saved into a file in DIR; one that
-exists already, is sound and no older than FILE is skipped.
+read. With --to-dir, each FILE, and each archive in or below a folder, is saved into a file in DIR, which has
+the same tree; one that exists already, is sound and no older than FILE is skipped.
 
 seekwarc recover broken.warc.zst saved.warc.zst
 seekwarc recover cut.warc.gz saved.warc.zst --partial

@@ -167,7 +167,7 @@ class Shares:
         """Their content from there on; 0 if none is open."""
         self._open, self._noted = Groups(), Savings()
         self._onward: tuple[str | None, bool, int, int] | None = None
-        """Of a capture that goes on there: digest, whether a revisit, stored bytes before, content after."""
+        """A capture that goes on there: digest, whether a revisit, stored bytes before, content after."""
 
     def add(
         self,

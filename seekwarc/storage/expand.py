@@ -14,9 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import Final, TypeVar
-from urllib.parse import unquote
 
 from seekwarc.errors import FormatWarning, SeekWarcError, SourceError, SourceNotFoundError
 from seekwarc.format.words import counted
@@ -54,14 +52,17 @@ _ARCHIVE: Final = r"(?i)\.((mega)?warc(\.(gz|zstd?))?|arc(\.gz)?|wacz)$"
 _WILD: Final = "*?["
 
 
-@dataclass(frozen=True, slots=True)
 class Expanded:
-    """What folders and patterns stood for."""
+    """What folders and patterns stood for.
 
-    files: set[str] = field(default_factory=set)
-    """The files that they and the other names meant."""
-    passed_over: dict[str, str] = field(default_factory=dict)
-    """Files in the folders that are not among them, each with the reason; and those that are empty."""
+    Attributes:
+        files: The files that they and the other names meant.
+        passed_over: Files in the folders that are not among them, each with the reason; and empty ones.
+    """
+
+    def __init__(self) -> None:
+        self.files: set[str] = set()
+        self.passed_over: dict[str, str] = {}
 
     def __str__(self) -> str:
         """Return how many there are of each, such as "52 files; 6 passed over: 4 empty, 2 other"."""
@@ -200,6 +201,8 @@ def _place(file: str, folder: str) -> str:
     """Return the path of a file below a folder in which it was found; never one that leads out of it."""
     path = file.removeprefix(folder)
     if "://" in file:
+        from urllib.parse import unquote
+
         return unquote(path)
     place = posixpath.normpath(path.replace(os.sep, "/"))
     return place if not place.startswith(("/", "../")) else posixpath.basename(place)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import zipfile
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -93,8 +92,8 @@ def check(seed: int, folder: Path) -> None:
     assert [job.source for job in jobs] == sources
     inside = os.path.realpath(new) + os.sep
     assert all(os.path.realpath(job.target or "").startswith(inside) for job in jobs)
-    assert max(Counter(job.target for job in jobs).values()) == 1
-    if flat:
+    assert len({job.target for job in jobs}) == len(jobs)
+    if flat and jobs:
         assert {os.path.dirname(job.target or "") for job in jobs} == {str(new)}
     elif len(given) == 1:
         for job in jobs:
@@ -122,4 +121,4 @@ def test_trees_are_kept(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_thousands_of_trees_are_kept(tmp_path: Path) -> None:
-    check_many(range(25, 25 + rounds(3000)), tmp_path)
+    check_many(range(25, 25 + rounds(1000)), tmp_path)
