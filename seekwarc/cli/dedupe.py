@@ -7,9 +7,9 @@
   seekwarc dedupe --undo both.warc.zst -o full.warc.zst
 
 Payloads are compared byte by byte, not only their digests. All other records are copied frame by frame, as by
-`concat`. With --to-dir each FILE becomes a file in DIR, in the same tree: all are made, or none. A revisit and
-its original may then be in different files, which belong together. `--dry-run` says what would be saved, and
-writes nothing.
+`concat`. With --to-dir each FILE becomes a file in DIR, in the same tree: all are made, or none. A revisit
+and its original may then be in different files, which belong together. `--dry-run` says what would be saved,
+and writes nothing.
 
 A damaged record is reported and left out, and a FILE that cannot be opened or is not an archive stops all,
 or is left out with --keep-going; nothing becomes a revisit of a record in it. Both make the exit status 1.

@@ -57,7 +57,8 @@ class Expanded:
 
     Attributes:
         files: The files that they and the other names meant.
-        passed_over: Files in the folders that are not among them, each with the reason; and empty ones.
+        passed_over: Files in the folders that are not among them, each with the reason; and empty files
+            that are, which a verb cannot read.
     """
 
     def __init__(self) -> None:
@@ -68,8 +69,7 @@ class Expanded:
         """Return how many there are of each, such as "52 files; 6 passed over: 4 empty, 2 other"."""
         reasons = Counter(self.passed_over.values())
         each = ", ".join(f"{reasons[it]} {it}" for it in REASONS if reasons[it])
-        read = counted(len(self.files.difference(self.passed_over)), "file")
-        return f"{read}; {reasons.total()} passed over: {each}"
+        return f"{counted(len(self.files), 'file')}; {reasons.total()} passed over: {each}"
 
 
 _noted: ContextVar[Expanded | None] = ContextVar("_noted", default=None)

@@ -183,6 +183,25 @@ def test_what_is_written_into_or_beside_files_passes_over_those_of_a_wacz(
     assert (with_wacz / "2026/k.wacz").read_bytes() == before
 
 
+READING = ["ls {} --json", "verify {} --json", "info {} --json", "index {} --all", "cat {} --uri {uri}"]
+
+
+@pytest.mark.parametrize("words", [*READING, "extract {} -o {new} -q"])
+def test_verbs_that_read_take_a_wacz_in_a_folder_as_if_it_was_named(command, crawl, tmp_path, words) -> None:
+    (tmp_path / "crawls/sub").mkdir(parents=True)
+    wacz = tmp_path / "crawls/sub/k.wacz"
+    command("wacz", "create", crawl.path("warc.gz"), "-o", wacz)
+    found = []
+    for name in (wacz, tmp_path / "crawls"):
+        new = tmp_path / f"{name.name}.jsonl"
+        # A capture that is found by the index of the WACZ, or by scanning.
+        fields = {"new": str(new), "uri": "http://example.org/page.html"}
+        answer = command(*(it.format(name, **fields) for it in words.split()))
+        written = new / "manifest.jsonl" if new.is_dir() else new
+        found.append((answer.stdout, written.read_bytes() if new.exists() else b""))
+    assert found[0] == found[1] != (b"", b"")
+
+
 def test_an_index_of_a_folder_names_the_files_of_a_wacz_so_that_they_are_found(
     command, with_wacz, tmp_path
 ) -> None:
@@ -207,7 +226,7 @@ def test_the_last_line_says_what_was_passed_over_in_a_folder(command, folder, tm
     (folder / "2026/cut.warc.gz").unlink()
     for name in ("2025/x.warc.gz.open", "y.warc.open", "2026/e.warc.gz", "a.warc.gz.bad", "a.warc.gz.cdxj"):
         (folder / name).touch()
-    expected = "seekwarc: 3 files; 5 passed over: 2 unfinished (.open), 1 empty, 2 other"
+    expected = "seekwarc: 4 files; 5 passed over: 2 unfinished (.open), 1 empty, 2 other"
     assert command("ls", folder, status=1).stderr.splitlines()[-1] == expected
     words = ("convert", folder, "--to-dir", tmp_path / "new", "-k")
     assert command(*words, status=1).stderr.splitlines()[-1] == expected

@@ -214,7 +214,7 @@ def test_what_is_passed_over_in_a_folder_is_noted(tree: Path) -> None:
         "crawls/b/empty.warc": "empty",
         "crawls/b/x.warc.gz.open": "unfinished (.open)",
     }
-    assert str(expanded) == "5 files; 5 passed over: 1 unfinished (.open), 1 empty, 3 other"
+    assert str(expanded) == "6 files; 5 passed over: 1 unfinished (.open), 1 empty, 3 other"
 
 
 def test_an_index_is_recognised_by_its_name() -> None:
