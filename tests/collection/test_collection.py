@@ -711,3 +711,15 @@ def test_a_file_that_is_no_archive_is_passed_over_if_wanted(tmp_path: Path, bad:
             assert [it.block.read() for it in collection] == [b"b"]
         with pytest.warns(FormatWarning, match=r"a\.warc\.gz.*passed over"):
             assert len(collection.index.by_uri(URI)) == 1
+
+
+def test_a_folder_opens_as_the_collection_of_its_files(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    for name in ("a.warc", "sub/b.warc.gz"):
+        with seekwarc.open(tmp_path / name, "w") as out:
+            out.write_resource(f"http://example.org/{name}", b"x", "text/plain")
+    opened: object = seekwarc.open(tmp_path)
+    assert isinstance(opened, seekwarc.Collection)
+    with opened:
+        assert len(opened.files) == 2
+        assert opened.open_record(uri="http://example.org/sub/b.warc.gz").payload.read() == b"x"
