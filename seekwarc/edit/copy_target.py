@@ -247,6 +247,7 @@ class CopyTarget:
         form = form_of("zst", WriteOptions(tables=settings.tables), settings.dictionary)
         assemble = partial(RecordAssembly, form, work)
         self._file = RecordFile(open_output(target), assemble, settings.dictionary_frame)
+        self._file.make()
         self._assembly = self._file.assembly
         self._copier = FrameCopier(self._assembly, work, tally, verify=settings.verify)
         self.name = self._file.name

@@ -17,10 +17,8 @@ __all__ = ["Target", "committed", "committed_together", "open_output"]
 Target: TypeAlias = str | os.PathLike[str] | BinaryIO | Output
 
 
-def open_output(
-    target: Target, *, existing: Existing = "overwrite", kept: list[OpenOutput] | None = None
-) -> Output:
-    """Return the output for a target. With `kept`, a path gets an `OpenOutput`, added to that list."""
+def open_output(target: Target, *, existing: Existing = "overwrite", kept: bool = False) -> Output:
+    """Return the output for a target. With `kept`, a path gets an `OpenOutput`, which has yet to be made."""
     if isinstance(target, str | os.PathLike):
         if is_url(target):
             from seekwarc.write.upload import UploadOutput
@@ -28,8 +26,8 @@ def open_output(
             return UploadOutput(target, existing=existing)
         if is_special(target):
             return FileObjectOutput(open(target, "wb"), owned=True)
-        if kept is not None:
-            return OpenOutput(target, existing=existing, made=kept)
+        if kept:
+            return OpenOutput(target, existing=existing)
         return PathOutput(target, existing=existing)
     if isinstance(target, Output):
         return target

@@ -62,6 +62,9 @@ class Output(ABC):
     filename: str | None = None
     """Base name of the final file; None for a file object."""
 
+    def make(self) -> None:  # noqa: B027 - most are made by the constructor
+        """Make the file, if the constructor has not."""
+
     @abstractmethod
     def write(self, data: bytes) -> None:
         """Append all of `data`."""
@@ -317,8 +320,8 @@ class OpenOutput(FileOutput):
     """A file that is visible while it is written: "a.warc.zst" is "a.warc.zst.open" until it is finished.
 
     It is locked against other writers. If the process ends before `commit` or `abort`, the file stays. To
-    continue one, give its present path, and call `go_to` with its end before writing. The output is in `made`
-    before its file is made, so that the caller can abort it if the constructor is interrupted.
+    continue one, give its present path, and call `go_to` with its end before writing. `make` is a call of its
+    own, so that the caller has the output before there is a file, and can abort it if that is interrupted.
     """
 
     def __init__(
@@ -327,20 +330,18 @@ class OpenOutput(FileOutput):
         *,
         existing: Existing = "error",
         continued: str | None = None,
-        made: list[OpenOutput] | None = None,
     ) -> None:
         super().__init__(path, existing, continued)
-        if made is not None:
-            made.append(self)
-        if continued is None:
-            self._make()
-        else:
+        if continued is not None:
             file = self._locked()
             self._kept = os.fstat(file.fileno()).st_size
             self._hold(file)
 
-    def _make(self) -> None:
-        """Make the file; an existing one is replaced if that is allowed and no other process has a lock."""
+    @override
+    def make(self) -> None:
+        """See `Output.make`. An existing file is replaced if that is allowed and no other process has it."""
+        if self._kept is not None:
+            return
         try:
             file: BinaryIO = open(self.place, "xb", 0, opener=self._open_new)  # noqa: SIM115
         except FileExistsError:

@@ -6,7 +6,7 @@ Source: WARC 1.1, clause 6.2 and annex C.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
@@ -22,7 +22,7 @@ from seekwarc.write.file_layout import ExistingFile
 from seekwarc.write.header import HeaderDraft, new_id
 from seekwarc.write.opening import Target, open_output
 from seekwarc.write.options import WriteOptions
-from seekwarc.write.output import OpenOutput, Output
+from seekwarc.write.output import Output
 from seekwarc.write.targets import Found
 from seekwarc.write.written import Written
 
@@ -36,7 +36,10 @@ OWN_FIELDS: Final = ("warc-record-id", "warc-filename")
 
 
 class RecordFile:
-    """A file that is being written. The caller ends it by `finish`, `keep` or `abort`; each is idempotent."""
+    """A file that is being written. The caller ends it by `finish`, `keep` or `abort`; each is idempotent.
+
+    Nothing is on disk before `make`, so the caller can have it in its list of files by then.
+    """
 
     def __init__(
         self,
@@ -47,12 +50,17 @@ class RecordFile:
     ) -> None:
         self.output = output
         self.name = output.name
+        self.assembly = assemble(output, existing)
+        self._dictionary_frame = dictionary_frame
+
+    def make(self) -> None:
+        """Make the file, with the frame of its dictionary."""
         try:
-            self.assembly = assemble(output, existing)
-            if dictionary_frame is not None and existing is None:
-                self.assembly.add_extension(dictionary_frame)
+            self.output.make()
+            if self._dictionary_frame is not None:
+                self.assembly.add_extension(self._dictionary_frame)
         except BaseException:
-            output.abort()
+            self.output.abort()
             raise
 
     def finish(self) -> None:
@@ -97,22 +105,12 @@ class RecordFile:
 
 
 class FileMaker:
-    """Makes the files of a writer, all with the same settings.
-
-    A signal may come between any two lines, also after a file was made and before the caller has stored the
-    result. So each output is listed here before its file is made, until the caller confirms with `settle`.
-    """
+    """Makes the files of a writer, all with the same settings."""
 
     def __init__(self, options: WriteOptions, assemble: Assemble, dictionary_frame: bytes | None) -> None:
         self._options = options
         self._assemble = assemble
         self._dictionary_frame = dictionary_frame
-        self._pending: list[OpenOutput] = []
-
-    @property
-    def has_pending(self) -> bool:
-        """Whether there are outputs that no caller has confirmed."""
-        return bool(self._pending)
 
     @property
     def dictionary_size(self) -> int:
@@ -120,31 +118,21 @@ class FileMaker:
         return len(self._dictionary_frame or b"")
 
     def first(self, found: Found) -> RecordFile:
-        """Make the first file, or continue the one that was found; see `make`."""
+        """Return the first file: a new one, or the one that was found and is continued."""
         if found.continued is None:
-            return self.make(found.target if found.names is None else found.names.take())
-        return RecordFile(found.continued, self._assemble, self._dictionary_frame, found.existing)
+            return self.new(found.target if found.names is None else found.names.take())
+        frame = self._dictionary_frame if found.existing is None else None
+        return RecordFile(found.continued, self._assemble, frame, found.existing)
 
-    def make(self, target: Target) -> RecordFile:
-        """Make a file; call `settle` or `abort_pending` next."""
+    def new(self, target: Target) -> RecordFile:
+        """Return a file that has yet to be made."""
         output = open_output(
             target,
             # With "number", the series found this name free a moment ago.
             existing="overwrite" if self._options.existing == "overwrite" else "error",
-            kept=self._pending if self._options.on_error == "keep" else None,
+            kept=self._options.on_error == "keep",
         )
         return RecordFile(output, self._assemble, self._dictionary_frame)
-
-    def settle(self) -> None:
-        """Confirm that the caller has the files that were made, and will end them."""
-        self._pending.clear()
-
-    def abort_pending(self, files: Sequence[RecordFile] = ()) -> None:
-        """Abort every file that was made and is not among `files`, which the caller has."""
-        while self._pending:
-            if all(file.output is not self._pending[-1] for file in files):
-                self._pending[-1].abort()
-            self._pending.pop()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,8 @@
 
 Ctrl-C may come between any two lines, so no operation may rely on being finished. Each one that takes several
 steps first notes what it is about to do, and the next call of any method completes or undoes what it finds
-(`_finish_interrupted`). Three operations can be interrupted: making a new file, before it is stored in
-`_files`; writing the segments of a record, which must be all there or not at all; and moving from a full file
-to the next.
+(`_finish_interrupted`). What is noted is the list of files, into which a new one goes before it is made, and
+whether the segments of a record are being written, which must be all there or not at all.
 
 Source: WARC 1.1, clause 7 and annex C.
 """
@@ -68,16 +67,15 @@ class FileSeries:
         if self._names is None:
             raise SeekWarcError("a file object cannot be followed by another file", source=self.current.name)
         name = self._names.take()
+        before = len(self._files)
         try:
-            self._files.append(self._maker.make(name))
-        except BaseException:
-            self._names.put_back(name)
-            raise
-        self._maker.settle()
-        try:
+            self._files.append(self._maker.new(name))
+            self._files[-1].make()
             return head.write(self._files[-1])
         except BaseException:
-            self._abort_last()
+            if len(self._files) > before:
+                self._abort_last()
+            self._names.put_back(name)
             raise
 
     def _abort_last(self) -> None:
@@ -89,16 +87,15 @@ class FileSeries:
 
     def _finish_interrupted(self) -> None:
         """Undo or complete what was interrupted: a new file, a record in segments, a change of files."""
-        if self._maker.has_pending:
-            self._maker.abort_pending(self._files)
-        if self._segmenting is not None:
-            while len(self._files) > 1:
-                self._abort_last()
-            if self._segmenting and not self.current.assembly.is_bare:
-                self.current.assembly.rollback_segment()
-            self._segmenting = None
-        if len(self._files) > 1:
-            self._leave_full()
+        while len(self._files) > 1:
+            last = self._files[-1].assembly
+            if self._segmenting is None and last.records and not last.is_closed:
+                break
+            self._abort_last()
+        if self._segmenting and not self.current.assembly.is_bare:
+            self.current.assembly.rollback_segment()
+        self._segmenting = None
+        self._leave_full()
 
     def _leave_full(self) -> None:
         while len(self._files) > 1:
@@ -230,6 +227,5 @@ class FileSeries:
 
     def abort(self) -> None:
         """Leave nothing of the files that do not have their names yet."""
-        self._maker.abort_pending(self._files)
         for file in [*reversed(self._files), *self._sealed]:
             file.abort()

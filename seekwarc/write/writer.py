@@ -28,7 +28,7 @@ from seekwarc.write.header import HeaderDraft, Headers, pairs_of
 from seekwarc.write.opening import Target
 from seekwarc.write.options import WriteOptions, WriterOptions
 from seekwarc.write.output import Output
-from seekwarc.write.record_file import FileHead, FileMaker
+from seekwarc.write.record_file import FileHead, FileMaker, RecordFile
 from seekwarc.write.record_types import TypedWrites
 from seekwarc.write.recorder import Recorder
 from seekwarc.write.series import FileSeries
@@ -124,7 +124,7 @@ class Writer(TypedWrites):
         check_form(str(name) or "<file object>", compression, wanted)
         found = find_target(target, compression, wanted)
         self._work = OrderedWork(threads_for(wanted.threads))
-        maker: FileMaker | None = None
+        first: RecordFile | None = None
         try:
             if found.existing is not None and compression == "zst":
                 tables, dictionary = _as_before(found.existing, wanted.tables, dictionary)
@@ -136,14 +136,16 @@ class Writer(TypedWrites):
                 check_range("max_file_size", wanted.max_file_size, least, 1 << 62)
             maker = FileMaker(wanted, partial(RecordAssembly, form, self._work), frame)
             head = FileHead(DEFAULT_WARCINFO, wanted.digest)
-            self._files = FileSeries(maker.first(found), head, maker, wanted, found.names)
+            first = maker.first(found)
+            first.make()
+            self._files = FileSeries(first, head, maker, wanted, found.names)
             self._recorder = Recorder(self._files, wanted)
         except BaseException:
             self._work.close()
-            if maker is not None:
-                maker.abort_pending()
             if found.continued is not None:
                 found.continued.leave()
+            elif first is not None:
+                first.abort()
             raise
 
     def __repr__(self) -> str:

@@ -17,10 +17,11 @@ from seekwarc.write.output import FileObjectOutput, OpenOutput, PathOutput
 def test_a_path_gets_a_hidden_file_or_one_that_is_kept(tmp_path: Path) -> None:
     hidden = open_output(tmp_path / "a")
     assert type(hidden) is PathOutput
-    kept: list[OpenOutput] = []
-    visible = open_output(os.fspath(tmp_path / "b"), kept=kept)
+    visible = open_output(os.fspath(tmp_path / "b"), kept=True)
     assert type(visible) is OpenOutput
-    assert kept == [visible]
+    assert not (tmp_path / "b.open").exists()
+    visible.make()
+    assert (tmp_path / "b.open").exists()
     assert open_output(visible) is visible
     for output in (hidden, visible):
         output.abort()
@@ -29,11 +30,9 @@ def test_a_path_gets_a_hidden_file_or_one_that_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", [io.BytesIO(), "/dev/null"])
 def test_devices_and_file_objects_are_written_to_in_place(target: Any) -> None:
-    kept: list[OpenOutput] = []
-    output = open_output(target, existing="error", kept=kept)
+    output = open_output(target, existing="error", kept=True)
     assert isinstance(output, FileObjectOutput)
     assert output.filename is None
-    assert kept == []
     output.abort()
 
 

@@ -25,7 +25,7 @@ SERIES = {"frame_size": 64 * KIB, "max_file_size": 400 * KIB}
 def made(target: Any, **options: Any) -> RecordFile:
     wanted = WriteOptions(**options)
     assemble = partial(RecordAssembly, form_of("zst", wanted), OrderedWork(1))
-    return FileMaker(wanted, assemble, None).make(target)
+    return FileMaker(wanted, assemble, None).new(target)
 
 
 def test_a_kept_file_outlives_its_writer(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from seekwarc.write.output import OpenOutput
 
 def begun(path: Path, data: bytes = b"some", **options) -> OpenOutput:
     output = OpenOutput(path, **options)
+    output.make()
     output.write(data)
     return output
 
@@ -47,7 +48,7 @@ def test_two_writers_of_one_name_are_refused(existing: str, tmp_path: Path) -> N
     first = begun(path)
     for continued in (None, f"{path}.open"):
         with pytest.raises(seekwarc.TargetError, match=r"a\.warc\.zst: another process is writing to it"):
-            OpenOutput(path, existing=existing, continued=continued)
+            OpenOutput(path, existing=existing, continued=continued).make()
     first.commit()
     assert path.read_bytes() == b"some"
 
@@ -57,7 +58,7 @@ def test_an_unfinished_file_is_refused_with_advice(tmp_path: Path) -> None:
     begun(path).leave()
     told = rf'{path}\.open; continue it with .*"a", repair=True.*`seekwarc recover {path}\.open {path}`'
     with pytest.raises(seekwarc.TargetExistsError, match=told):
-        OpenOutput(path)
+        OpenOutput(path).make()
     assert (tmp_path / "a.warc.zst.open").read_bytes() == b"some"
     begun(path, b"new", existing="overwrite").commit()
     assert path.read_bytes() == b"new"
