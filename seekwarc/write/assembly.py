@@ -11,7 +11,7 @@ any two lines, also within a delivery for an earlier record. Three rules keep th
   nothing; what is raised by compressing it later does not concern the caller who added it.
 - A large record is many steps. Where it began is known (`_begun`, and the layout's record offset), so
   `rollback` drops its jobs, delivers all earlier ones, and cuts the output back to its beginning. It runs
-  when a record fails, and once more before the next one if it was itself interrupted.
+  when a record fails, and before each one, in case it was itself interrupted.
 
 Source: spec-notes/warc-zstd-seekable, section 2.
 """
@@ -94,16 +94,15 @@ class RecordAssembly:
         self._batch_size = 0
         # Those of a file that is continued count as one.
         self.records = self._before = 0 if existing is None else 1
-        self.is_bare = existing is None
-        """Whether there are only warcinfo records in the file."""
+        self._is_bare = existing is None
         self._steps = itertools.count(1)
         self._accepted = self._delivered = 0
         """Maximum size of the records that were added, and of those that are in the output."""
         self._last: Written | None = None
+        """The last record that is in the output."""
         self._first_job = work.submitted
         self._begun: int | None = None
         """Number of jobs submitted before the current large record; None between records."""
-        self._needs_rollback = False
         self.is_closed = False
 
     def head_size(self, warcinfo: bytes) -> int:
@@ -167,7 +166,7 @@ class RecordAssembly:
             algorithm=algorithm,
         )
         try:
-            self._needs_rollback, self._begun = True, self._work.submitted
+            self._begun = self._work.submitted
             for content, end in self._chunks(source, shape, RECORD_END, on_data):
                 part = memoryview(content)[: len(content) - len(end or b"")]
                 self._work.submit(
@@ -181,7 +180,7 @@ class RecordAssembly:
             block.close()
             raise
         finally:
-            self._begun, self._needs_rollback = None, False
+            self._begun = None
         return block
 
     def add_spooled(self, header: RecordHeader, block: SpooledBlock, number: int = 0) -> Written:
@@ -208,11 +207,9 @@ class RecordAssembly:
     def flush(self) -> None:
         """Wait until every record so far is compressed and in the output."""
         self._check()
-        self._needs_rollback = True
         self._submit_batch()
         self._work.drain()
         self._output.flush()
-        self._needs_rollback = False
 
     def rollback(self) -> None:
         """Undo the record that is not complete; bring all others into the output."""
@@ -223,9 +220,7 @@ class RecordAssembly:
             self._work.drain()
             self.layout.rollback()
             self._accepted = self._delivered
-        if self._last is not None and self._last.type != "warcinfo":
-            self.is_bare = False
-        self._begun, self._needs_rollback = None, False
+            self._begun = None
 
     def keep_what_fits(self) -> None:
         """Undo everything that cannot be brought into the output; nothing can be added after that."""
@@ -246,6 +241,11 @@ class RecordAssembly:
         if self.records == 1 and self._last is not None and self._last.offset == self._output.begin:
             # The file's table lists only this record's frames, so it is part of the record.
             self._last.place(self._output.begin, self.layout.offset - self._output.begin)
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether there are only warcinfo records in the file."""
+        return self._is_bare and (self._last is None or self._last.type == "warcinfo")
 
     @property
     def has_records(self) -> bool:
@@ -269,24 +269,21 @@ class RecordAssembly:
     def _check(self) -> None:
         if self.is_closed:
             raise SeekWarcError("the writer is closed", source=self._output.name)
-        if self._needs_rollback:
-            self.rollback()
+        self.rollback()
 
     def _all_or_nothing(self, header: RecordHeader, add: Callable[[Written], None]) -> Written:
         self._check()
         written = Written(header, self._output.name, self.flush)
-        self._needs_rollback = True
         try:
             add(written)
             self.records += 1
-            if self.is_bare and header.get("WARC-Type") != "warcinfo":
-                self.is_bare = False
+            if self._is_bare and header.get("WARC-Type") != "warcinfo":
+                self._is_bare = False
         except BaseException:
             # If this fails, adding the next record tries again and raises.
             with contextlib.suppress(SeekWarcError, OSError):
                 self.rollback()
             raise
-        self._needs_rollback = False
         return written
 
     def _end_record(self, written: Written, accepted: int, *, large: bool, regular: bool = True) -> None:
@@ -419,4 +416,4 @@ class RecordAssembly:
         self.rollback()
         self.layout.rollback_record()
         self.records -= 1
-        self.is_bare = True
+        self._is_bare, self._last = True, None

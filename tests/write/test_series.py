@@ -789,6 +789,20 @@ def test_a_failed_segment_removes_the_first_one(room: int, disk: Disk, tmp_path:
     assert [data for _, data in logical_records(files)] == [small()["block"], BIG["block"]]
 
 
+def test_after_failed_segments_no_file_is_left_with_a_head_alone(disk: Disk, tmp_path: Path) -> None:
+    with opened(tmp_path) as writer:
+        disk.room = 500_000
+        for _ in range(2):
+            with pytest.raises(seekwarc.TargetError, match="No space left"):
+                put(writer, **BIG)
+        disk.room = 1 << 60
+        put(writer, **BIG)
+    files = files_in(tmp_path)
+    assert_conforms(files)
+    with seekwarc.open(tmp_path / "crawl-00000.warc.zst") as first:
+        assert [record.type for record in first] == ["warcinfo", "resource"]
+
+
 @pytest.mark.parametrize("room", [10, 100_000])
 def test_the_current_file_continues_when_there_is_room(room: int, disk: Disk, tmp_path: Path) -> None:
     writer = opened(tmp_path)
