@@ -23,7 +23,16 @@ from typing import BinaryIO, Final
 
 from seekwarc.compiling import override
 from seekwarc.errors import TargetError, TargetExistsError
-from seekwarc.system import HOLDS_OPEN_FILES, begin_partial, is_at, is_broken_pipe, set_mode, sync, write_all
+from seekwarc.system import (
+    HOLDS_OPEN_FILES,
+    begin_partial,
+    is_at,
+    is_broken_pipe,
+    lock_for_writing,
+    set_mode,
+    sync,
+    write_all,
+)
 from seekwarc.write.files import (
     Existing,
     give_name,
@@ -321,8 +330,11 @@ class OpenOutput(FileOutput):
 
     It is locked against other writers. If the process ends before `commit` or `abort`, the file stays. To
     continue one, give its present path, and call `go_to` with its end before writing. `make` is a call of its
-    own, so that the caller has the output before there is a file, and can abort it if that is interrupted.
+    own, so that the caller has the output before there is a file, and can abort it if that is interrupted. A
+    file that nothing was written to is also removed if the output is dropped without `abort`.
     """
+
+    _remove_empty: Callable[[], object] | None = None
 
     def __init__(
         self,
@@ -333,7 +345,7 @@ class OpenOutput(FileOutput):
     ) -> None:
         super().__init__(path, existing, continued)
         if continued is not None:
-            file = self._locked()
+            file = self._locked([])
             self._kept = os.fstat(file.fileno()).st_size
             self._hold(file)
 
@@ -342,10 +354,13 @@ class OpenOutput(FileOutput):
         """See `Output.make`. An existing file is replaced if that is allowed and no other process has it."""
         if self._kept is not None:
             return
+        # Set up before the file is made: a signal may come between any two lines, here and in the callers.
+        opened: list[BinaryIO] = []
+        self._remove_empty = weakref.finalize(self, _remove_empty, self.place, os.getpid(), opened)
         try:
-            file: BinaryIO = open(self.place, "xb", 0, opener=self._open_new)  # noqa: SIM115
+            opened.append(open(self.place, "xb", 0, opener=self._open_new))  # noqa: SIM115
         except FileExistsError:
-            file = self._locked()
+            file = self._locked(opened)
             if self._existing == "error":
                 file.close()
                 raise TargetExistsError(
@@ -357,30 +372,39 @@ class OpenOutput(FileOutput):
         except OSError as error:
             raise unwritable(error, self.name) from error
         else:
-            self._hold(file)
-            lock_file(file, self.name)
+            self._lock(opened[0])
+            self._hold(opened[0])
 
     def _open_new(self, path: str, flags: int) -> int:
         # A private file stays private while its successor is written.
         mode = stat.S_IMODE(os.stat(self._target).st_mode) if os.path.exists(self._target) else 0o666
         return os.open(path, flags, mode)
 
-    def _locked(self) -> BinaryIO:
+    def _locked(self, opened: list[BinaryIO]) -> BinaryIO:
         try:
-            file = open(self.place, "r+b", 0)  # noqa: SIM115
+            opened.append(open(self.place, "r+b", 0))  # noqa: SIM115
         except OSError as error:
             raise unwritable(error, self.place) from error
+        self._lock(opened[0])
+        return opened[0]
+
+    def _lock(self, file: BinaryIO) -> None:
         lock_file(file, self.name)
         if not is_at(os.fstat(file.fileno()), self.place):
             # Its writer finished or removed it between `open` and the lock.
             file.close()
             raise TargetError("another process is writing to it", source=self.name)
-        return file
 
     def go_to(self, end: int) -> None:
         """Write from offset `end` on; bytes after it are dropped."""
         self._state = end, bytearray()
         self._kept = end
+
+    @override
+    def abort(self) -> None:
+        super().abort()
+        if self._remove_empty is not None:
+            self._remove_empty()
 
     @override
     def leave(self) -> str:
@@ -468,3 +492,18 @@ def _remove(path: str, process: int, opened: list[BinaryIO]) -> None:
             for file in opened:
                 file.close()
             os.unlink(path)
+
+
+def _remove_empty(path: str, process: int, opened: list[BinaryIO]) -> None:
+    if os.getpid() == process:
+        # A closed file has been finished, left or refused: it raises ValueError.
+        with contextlib.suppress(OSError, ValueError):
+            if not opened:
+                opened.append(open(path, "r+b", 0))  # noqa: SIM115
+            lock_for_writing(opened[0])
+            own = os.fstat(opened[0].fileno())
+            if HOLDS_OPEN_FILES:
+                opened[0].close()
+            if not own.st_size and is_at(own, path):
+                os.unlink(path)
+            opened[0].close()

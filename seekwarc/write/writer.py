@@ -160,10 +160,15 @@ class Writer(TypedWrites):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if error is None:
-            self.close()
-        else:
-            self._end_by(error)
+        try:
+            if error is None:
+                self.close()
+            else:
+                self._end_by(error)
+        except BaseException as late:
+            # Ctrl-C may come before the first line of either, or while an error is handled.
+            self._end_by(late)
+            raise
 
     def _end_by(self, error: BaseException) -> None:
         """Keep or discard what was written, by `on_error`; a note on the error says what was kept."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import gc
 import io
 import os
@@ -18,6 +19,7 @@ import pytest
 
 import seekwarc
 from tests.support.durability import IGNORED
+from tests.support.rounds import rounds
 from tests.support.writing import KIB, URI, noise, text
 
 pytestmark = pytest.mark.slow
@@ -60,6 +62,39 @@ class Interrupter:
             if self.passed == self._place:
                 raise KeyboardInterrupt
         return self._line
+
+
+class SignalPlaces(Interrupter):
+    """Raises at the `place`-th point where Python looks for signals: a function begins, a call or turn ends.
+
+    `where` is then the function, and whether it had only begun.
+    """
+
+    where = "", False
+
+    def _enter(self, frame: FrameType, event: str, argument: object) -> Any:
+        local = super()._enter(frame, event, argument)
+        if local is not None:
+            self._pass(frame, begins=True)
+            frame.f_trace_opcodes = True
+            before = ""
+
+            def opcode(frame: FrameType, event: str, argument: object) -> Any:
+                nonlocal before
+                if event == "opcode":
+                    if before.startswith(("CALL", "JUMP_BACKWARD")):
+                        self._pass(frame, begins=False)
+                    before = dis.opname[frame.f_code.co_code[frame.f_lasti]]
+                return opcode
+
+            return opcode
+        return local
+
+    def _pass(self, frame: FrameType, *, begins: bool) -> None:
+        self.passed += 1
+        if self.passed == self._place:
+            self.where = frame.f_code.co_qualname, begins
+            raise KeyboardInterrupt
 
 
 def crawl(target: Path, done: list[bytes], *, series: bool, threads: int) -> None:
@@ -123,9 +158,50 @@ def test_ctrl_c_anywhere_keeps_what_was_written(series: bool, threads: int, tmp_
     assert tries < 50
 
 
+def short_crawl(target: Path, done: list[bytes], *, series: bool) -> None:
+    options = {"max_file_size": MAX} if series else {}
+    with seekwarc.open(target, "w", frame_size=FRAME, threads=1, **options) as writer:
+        for block in (SMALL[0], LARGE[0], SMALL[1]):
+            writer.write_resource(URI, block, "text/plain")
+            done.append(block)
+
+
+# What is interrupted while it is made cannot be closed by anything but its destructor.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("series", [False, True])
+def test_ctrl_c_while_a_file_is_opened_or_closed_leaves_none_unfinished(series: bool, tmp_path: Path) -> None:
+    """The one place where no code of a writer can help: `__exit__` was called, and has not begun."""
+    for name in ("first", "whole"):
+        (tmp_path / name).mkdir()
+        with SignalPlaces(None) as all_places:
+            short_crawl(tmp_path / name / "a.warc.zst", [], series=series)
+    places = random.Random(str(series)).sample(range(1, all_places.passed), rounds(300))
+    last = range(max(all_places.passed - 40, 1), all_places.passed)
+    for place in sorted({*places, *range(1, 40), *last}):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        done: list[bytes] = []
+        with SignalPlaces(place) as interrupter:
+            try:
+                short_crawl(folder / "a.warc.zst", done, series=series)
+            except KeyboardInterrupt:
+                interrupted = True
+            else:
+                interrupted = False
+        gc.collect()
+        if interrupter.where == ("Writer.__exit__", True):
+            continue
+        assert interrupted or interrupter.passed < place
+        assert [name for name in os.listdir(folder) if name.endswith((".open", ".partial"))] == [], place
+        found = found_in(folder)
+        assert found[: len(done)] == done, (place, interrupter.where)
+        assert len(found) <= len(done) + 1, place
+
+
 CRAWL = """
 import os, signal, sys
 import seekwarc
+from tests.support.rounds import rounds
 from tests.support.writing import noise
 
 if sys.argv[2] == "exits":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import stat
 from pathlib import Path
@@ -132,3 +133,33 @@ def test_a_long_name_is_shortened(tmp_path: Path) -> None:
     assert len(os.fsencode(os.path.basename(unfinished_name(name)))) <= 255
     begun(tmp_path / name).commit()
     assert os.listdir(tmp_path) == [name]
+
+
+def test_a_dropped_output_leaves_no_empty_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.warc.zst"
+    output = OpenOutput(path)
+    output.make()
+    assert os.listdir(tmp_path) == ["a.warc.zst.open"]
+    del output
+    gc.collect()
+    assert os.listdir(tmp_path) == []
+    output = begun(path)
+    output.flush()
+    del output
+    gc.collect()
+    assert (tmp_path / "a.warc.zst.open").read_bytes() == b"some"
+
+
+def test_a_refused_output_does_not_remove_the_file_of_another(tmp_path: Path) -> None:
+    path = tmp_path / "a.warc.zst"
+    first = OpenOutput(path)
+    first.make()
+    second = OpenOutput(path, existing="overwrite")
+    with pytest.raises(seekwarc.TargetError, match="another process is writing to it"):
+        second.make()
+    second.abort()
+    del second
+    gc.collect()
+    first.write(b"some")
+    first.commit()
+    assert path.read_bytes() == b"some"
