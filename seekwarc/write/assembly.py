@@ -98,7 +98,7 @@ class RecordAssembly:
         self._steps = itertools.count(1)
         self._accepted = self._delivered = 0
         """Maximum size of the records that were added, and of those that are in the output."""
-        self._last: Written | None = None
+        self.last: Written | None = None
         """The last record that is in the output."""
         self._first_job = work.submitted
         self._begun: int | None = None
@@ -238,19 +238,19 @@ class RecordAssembly:
         if not self.has_records:
             raise FormatError("no record was written, so no file was made", source=self._output.name)
         self.layout.once(sys.maxsize, self.layout.end_file)
-        if self.records == 1 and self._last is not None and self._last.offset == self._output.begin:
+        if self.records == 1 and self.last is not None and self.last.offset == self._output.begin:
             # The file's table lists only this record's frames, so it is part of the record.
-            self._last.place(self._output.begin, self.layout.offset - self._output.begin)
+            self.last.place(self._output.begin, self.layout.offset - self._output.begin)
 
     @property
     def is_bare(self) -> bool:
         """Whether there are only warcinfo records in the file."""
-        return self._is_bare and (self._last is None or self._last.type == "warcinfo")
+        return self._is_bare and (self.last is None or self.last.type == "warcinfo")
 
     @property
     def has_records(self) -> bool:
         """Whether there is a record in the file; call `flush` first."""
-        return self.records > 0 or self._last is not None
+        return self.records > 0 or self.last is not None
 
     @property
     def added(self) -> int:
@@ -288,7 +288,7 @@ class RecordAssembly:
 
     def _end_record(self, written: Written, accepted: int, *, large: bool, regular: bool = True) -> None:
         written.place(*self.layout.end_record(large=large, regular=regular))
-        self._last = written
+        self.last = written
         self._delivered = accepted
 
     # Small records.
@@ -416,4 +416,4 @@ class RecordAssembly:
         self.rollback()
         self.layout.rollback_record()
         self.records -= 1
-        self._is_bare, self._last = True, None
+        self._is_bare, self.last = True, None

@@ -52,6 +52,15 @@ class RecordFile:
         self.name = output.name
         self.assembly = assemble(output, existing)
         self._dictionary_frame = dictionary_frame
+        self.has_own_head = False
+        """Whether it begins with a warcinfo record that the series adds, and the caller wrote none."""
+
+    @property
+    def is_head_alone(self) -> bool:
+        """Whether what is in the output is at most the warcinfo record that the series adds."""
+        last = self.assembly.last
+        first = self.output.begin + len(self._dictionary_frame or b"")
+        return self.has_own_head and (last is None or last.offset == first)
 
     def make(self) -> None:
         """Make the file, with the frame of its dictionary."""
@@ -84,7 +93,7 @@ class RecordFile:
         try:
             if not assembly.is_closed:
                 assembly.keep_what_fits()
-            if not assembly.has_records:
+            if self.is_head_alone or not assembly.has_records:
                 self.abort()
                 return None
             self.finish()

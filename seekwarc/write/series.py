@@ -45,6 +45,7 @@ class FileSeries:
         names: SeriesNames | None,
     ) -> None:
         self.max_size = options.max_file_size
+        self._first = first
         self._files = [first]
         """The file that records go into, and new ones that will follow it."""
         self._head = head
@@ -71,6 +72,7 @@ class FileSeries:
         try:
             self._files.append(self._maker.new(name))
             self._files[-1].make()
+            self._files[-1].has_own_head = True
             return head.write(self._files[-1])
         except BaseException:
             if len(self._files) > before:
@@ -112,6 +114,7 @@ class FileSeries:
         """Write the warcinfo record of a series, if nothing has been written."""
         self._finish_interrupted()
         if self.max_size is not None and self.current.assembly.records == 0:
+            self.current.has_own_head = True
             self._head.write(self.current)
 
     def room_for(self, stored_size: int) -> RecordFile:
@@ -139,6 +142,7 @@ class FileSeries:
         else:
             written = self._add_file(head)
         self._head = head.for_next()
+        self._files[-1].has_own_head = False
         self._leave_full()
         return written
 
@@ -185,23 +189,33 @@ class FileSeries:
         """Whether anything was written."""
         self._finish_interrupted()
         self.current.assembly.flush()
+        if self.current.is_head_alone:
+            return self.current is not self._first
         return self.current.assembly.has_records
 
     def finish(self) -> None:
         """End all files and give them their names."""
         self._finish_interrupted()
+        last = self.current
+        if not last.assembly.is_closed:
+            last.assembly.flush()
+        files = [*self._sealed, last]
+        if last.is_head_alone and last is not self._first and self._names is not None:
+            # Its first record failed, after the file before it was full.
+            files.pop().abort()
+            self._names.put_back(last.name)
         if self._together:
-            self._name_all()
-        else:
-            self.current.finish()
+            self._name_all(files)
+        elif files:
+            last.finish()
         if self._names is not None:
             self._names.remove_rest()
 
-    def _name_all(self) -> None:
-        self.current.seal()
+    def _name_all(self, files: list[RecordFile]) -> None:
+        files[-1].seal()
         named: list[RecordFile] = []
         try:
-            for file in [*self._sealed, self.current]:
+            for file in files:
                 # Listed before it gets its name: a signal may come between the two lines.
                 named.append(file)
                 file.finish()

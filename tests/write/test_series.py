@@ -803,6 +803,46 @@ def test_after_failed_segments_no_file_is_left_with_a_head_alone(disk: Disk, tmp
         assert [record.type for record in first] == ["warcinfo", "resource"]
 
 
+@pytest.mark.parametrize("on_error", ["keep", "discard"])
+def test_a_file_whose_first_record_failed_is_not_made(on_error: str, tmp_path: Path) -> None:
+    with opened(tmp_path, on_error=on_error) as writer:
+        put(writer, **small(size=250_000))
+        with pytest.raises(ConnectionResetError):
+            writer.write_raw(header_for(100_000), Stream(noise(100_000), fails_after=50_000))
+    files = files_in(tmp_path)
+    assert_conforms(files)
+    assert len(files) == 1
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_a_series_whose_first_record_failed_is_not_made(leaves: bool, tmp_path: Path) -> None:
+    def write() -> None:
+        with opened(tmp_path) as writer:
+            try:
+                put(writer, block=Stream(noise(200_000), fails_after=100_000), length=200_000)
+            except ConnectionResetError:
+                if leaves:
+                    raise
+
+    with pytest.raises(ConnectionResetError) if leaves else pytest.warns(match="no record was written"):
+        write()
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_warcinfo_record_of_the_caller_is_kept_alone(tmp_path: Path) -> None:
+    with opened(tmp_path) as writer:
+        put(writer, **small(size=250_000))
+        with pytest.raises(ConnectionResetError):
+            writer.write_raw(header_for(100_000), Stream(noise(100_000), fails_after=50_000))
+        writer.write_warcinfo({"a": "1"})
+    assert [record.type for file in files_in(tmp_path) for record in file.records] == [
+        "warcinfo",
+        "resource",
+        "warcinfo",
+        "warcinfo",
+    ]
+
+
 @pytest.mark.parametrize("room", [10, 100_000])
 def test_the_current_file_continues_when_there_is_room(room: int, disk: Disk, tmp_path: Path) -> None:
     writer = opened(tmp_path)
