@@ -352,7 +352,7 @@ class OpenOutput(FileOutput):
     @override
     def make(self) -> None:
         """See `Output.make`. An existing file is replaced if that is allowed and no other process has it."""
-        if self._kept is not None:
+        if self._own is not None:
             return
         # Set up before the file is made: a signal may come between any two lines, here and in the callers.
         opened: list[BinaryIO] = []
@@ -398,7 +398,8 @@ class OpenOutput(FileOutput):
     def go_to(self, end: int) -> None:
         """Write from offset `end` on; bytes after it are dropped."""
         self._state = end, bytearray()
-        self._kept = end
+        # An unfinished file without a whole record is as good as new.
+        self._kept = end if end or self.place == self._target else None
 
     @override
     def abort(self) -> None:

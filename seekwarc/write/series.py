@@ -174,6 +174,8 @@ class FileSeries:
                 if number or not reused:
                     self._add_file(self._head)
                 written.append(write(self._files[-1], number))
+            # None of them can be removed once the files before the last one have their names.
+            self._files[-1].assembly.flush()
             self._segmenting = None
         except BaseException:
             with contextlib.suppress(SeekWarcError, OSError):

@@ -278,8 +278,9 @@ class Writer(TypedWrites):
         """
         with self._lock:
             if not self._closed:
-                self._shut()
+                # Repeated by `_end_by` if it is interrupted.
                 self._files.abort()
+                self._shut()
 
     @property
     def name(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dis
 import gc
 import io
 import os
@@ -12,89 +11,22 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
-from types import FrameType
-from typing import Any, Self
 
 import pytest
 
 import seekwarc
-from tests.support.durability import IGNORED
+from tests.support.failing import Interrupter, SignalPlaces, found_in
 from tests.support.rounds import rounds
 from tests.support.writing import KIB, URI, noise, text
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
-PACKAGE = f"{Path(seekwarc.__file__).parent}{os.sep}"
 FRAME = 64 * KIB
 MAX = 400 * KIB
 SMALL = [text(3000, seed=number) for number in range(12)]
 LARGE = [noise(150_000, seed=1), text(400_000, seed=2)]
 SEGMENTED = noise(900_000, seed=3)
-
-
-class Interrupter:
-    """Raises before the `place`-th line of the package that this thread executes."""
-
-    def __init__(self, place: int | None) -> None:
-        self.passed = 0
-        self._place = place
-
-    def __enter__(self) -> Self:
-        # What others left behind may be collected at any line, and lets no exception out.
-        gc.collect()
-        gc.disable()
-        sys.settrace(self._enter)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        sys.settrace(None)
-        gc.enable()
-
-    def _enter(self, frame: FrameType, event: str, argument: object) -> Any:
-        code = frame.f_code
-        is_ours = code.co_filename.startswith(PACKAGE) and code.co_name not in IGNORED
-        return self._line if is_ours else None
-
-    def _line(self, frame: FrameType, event: str, argument: object) -> Any:
-        if event == "line":
-            self.passed += 1
-            if self.passed == self._place:
-                raise KeyboardInterrupt
-        return self._line
-
-
-class SignalPlaces(Interrupter):
-    """Raises at the `place`-th point where Python looks for signals: a function begins, a call or turn ends.
-
-    `where` is then the function, and whether it had only begun.
-    """
-
-    where = "", False
-
-    def _enter(self, frame: FrameType, event: str, argument: object) -> Any:
-        local = super()._enter(frame, event, argument)
-        if local is not None:
-            self._pass(frame, begins=True)
-            frame.f_trace_opcodes = True
-            before = ""
-
-            def opcode(frame: FrameType, event: str, argument: object) -> Any:
-                nonlocal before
-                if event == "opcode":
-                    if before.startswith(("CALL", "JUMP_BACKWARD")):
-                        self._pass(frame, begins=False)
-                    before = dis.opname[frame.f_code.co_code[frame.f_lasti]]
-                return opcode
-
-            return opcode
-        return local
-
-    def _pass(self, frame: FrameType, *, begins: bool) -> None:
-        self.passed += 1
-        if self.passed == self._place:
-            self.where = frame.f_code.co_qualname, begins
-            raise KeyboardInterrupt
 
 
 def crawl(target: Path, done: list[bytes], *, series: bool, threads: int) -> None:
@@ -108,19 +40,6 @@ def crawl(target: Path, done: list[bytes], *, series: bool, threads: int) -> Non
             done.append(block)
             if number == 5:
                 writer.flush()
-
-
-def found_in(folder: Path) -> list[bytes]:
-    """The blocks of all records, those in segments joined."""
-    blocks: list[bytes] = []
-    for name in sorted(os.listdir(folder)):
-        with seekwarc.open(folder / name) as archive:
-            for record in archive:
-                if record.type == "continuation":
-                    blocks[-1] += record.block.read()
-                elif record.type != "warcinfo":
-                    blocks.append(record.block.read())
-    return blocks
 
 
 # What is interrupted while it is made cannot be closed by anything but its destructor.

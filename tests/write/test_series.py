@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import seekwarc
-from seekwarc.write import output
 from seekwarc.write.file_layout import FileLayout
 from seekwarc.write.opening import open_output
+from tests.support.failing import Disk
 from tests.support.series import (
     FRAME,
     MAX,
@@ -727,23 +727,6 @@ def test_a_failing_stream_leaves_no_segment(threads: int, before: int, tmp_path:
         BIG["block"],
         small()["block"],
     ]
-
-
-class Disk:
-    """A disk that takes `room` bytes more."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.room = 1 << 60
-        module = "seekwarc.write.output"
-        original = output.write_all
-
-        def write_all(file: Any, data: bytes) -> None:
-            if len(data) > self.room:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            self.room -= len(data)
-            original(file, data)
-
-        monkeypatch.setattr(f"{module}.write_all", write_all)
 
 
 @pytest.fixture
