@@ -259,22 +259,6 @@ class FileOutput(Output):
             self._file.close()
 
     @override
-    def abort(self) -> None:
-        """See `Output.abort`: a file that was continued is as it was before."""
-        if self._own is None:
-            return
-        # While the file is locked: once it is closed, another process may write.
-        with contextlib.suppress(OSError, ValueError):
-            if self._kept is not None:
-                self._file.truncate(self._kept)
-            elif not self._file.closed and is_at(self._own, self.place):
-                if HOLDS_OPEN_FILES:
-                    self._file.close()
-                os.unlink(self.place)
-        with contextlib.suppress(OSError):
-            self._file.close()
-
-    @override
     def abort_committed(self) -> None:
         self.abort()
         # A file that was continued had this name before.
@@ -403,7 +387,18 @@ class OpenOutput(FileOutput):
 
     @override
     def abort(self) -> None:
-        super().abort()
+        """See `Output.abort`: a file that was continued is as it was before."""
+        # While the file is locked: once it is closed, another process may write.
+        with contextlib.suppress(OSError, ValueError):
+            if self._kept is not None:
+                self._file.truncate(self._kept)
+            elif self._own is not None and not self._file.closed and is_at(self._own, self.place):
+                if HOLDS_OPEN_FILES:
+                    self._file.close()
+                os.unlink(self.place)
+        if self._own is not None:
+            with contextlib.suppress(OSError):
+                self._file.close()
         if self._remove_empty is not None:
             self._remove_empty()
 

@@ -68,14 +68,13 @@ class FileSeries:
         if self._names is None:
             raise SeekWarcError("a file object cannot be followed by another file", source=self.current.name)
         name = self._names.take()
-        before = len(self._files)
         try:
             self._files.append(self._maker.new(name))
             self._files[-1].make()
             self._files[-1].has_own_head = True
             return head.write(self._files[-1])
         except BaseException:
-            if len(self._files) > before:
+            if self._files[-1].name == name:
                 self._abort_last()
             self._names.put_back(name)
             raise
@@ -165,8 +164,7 @@ class FileSeries:
 
         Only a warcinfo record may come before the first segment (clause 7).
         """
-        self._finish_interrupted()
-        self.current.assembly.flush()
+        self.flush()
         written = []
         try:
             self._segmenting = reused = self.current.assembly.is_bare
@@ -186,11 +184,15 @@ class FileSeries:
 
     # The end.
 
+    def flush(self) -> None:
+        """Bring every record so far into the output."""
+        self._finish_interrupted()
+        self.current.assembly.flush()
+
     @property
     def has_records(self) -> bool:
         """Whether anything was written."""
-        self._finish_interrupted()
-        self.current.assembly.flush()
+        self.flush()
         if self.current.is_head_alone:
             return self.current is not self._first
         return self.current.assembly.has_records

@@ -246,7 +246,7 @@ class Writer(TypedWrites):
         """
         with self._lock:
             self._check_open()
-            self._files.current.assembly.flush()
+            self._files.flush()
 
     def close(self) -> None:
         """Finish the file: write the table at its end, sync it, give it its name. Idempotent.
