@@ -16,19 +16,22 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeVar, Unpack, cast
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar, Unpack, cast
 
 from seekwarc.compiling import override
-from seekwarc.errors import FormatWarning, SeekWarcError, SourceChangedError
+from seekwarc.errors import FormatError, FormatWarning, SeekWarcError, SourceChangedError
 from seekwarc.format.warc import RecordHeader
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.jobs.outcome import Job, Outcome, Status
+from seekwarc.jobs.problems import OnProblem
+from seekwarc.jobs.progress import Progress
 from seekwarc.jobs.work import JobContext, Report
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.options import ReadLimits, ReadOptions
+from seekwarc.read.reader import Reader, WholeReader
 from seekwarc.read.search import RecordSearch
 from seekwarc.scale.split import Split
 from seekwarc.storage.fetch import Fetcher
@@ -36,7 +39,7 @@ from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeSource, SmallReads, SourceWrapper
 from seekwarc.write.files import unwritable
 
-__all__ = ["MIN_SIZE", "PartSource", "cut", "each_part", "in_parts"]
+__all__ = ["MIN_SIZE", "Found", "PartSource", "cut", "each_part", "found_in", "in_parts"]
 
 MIN_SIZE: Final = 16 << 20
 """A smaller file is done by one process in about the time that others take to start."""
@@ -49,6 +52,8 @@ AHEAD: Final = 2
 
 _Result = TypeVar("_Result")
 _Result_co = TypeVar("_Result_co", covariant=True)
+_Done = TypeVar("_Done")
+_Done_co = TypeVar("_Done_co", covariant=True)
 
 
 class PartWork(Protocol[_Result_co]):
@@ -135,6 +140,90 @@ def each_part(
             yield cast("_Result", outcome.result) if outcome.status is Status.DONE else None
             # If a part was not read to its end, the caller has read the rest.
             progress.reach(part.stop)
+
+
+class Found(Protocol[_Done_co]):
+    """What is found in a file, or in a part of one: a line for each record, or for some."""
+
+    @property
+    def done(self) -> _Done_co:
+        """What was done, once there are all lines. Must be picklable."""
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether there was damage on the way to a record."""
+
+    def lines(self) -> Iterable[bytes]:
+        """Yield the lines in file order. Called once."""
+
+
+class Begin(Protocol[_Done_co]):
+    """Begins to look through a file, or a part of one. Must be picklable."""
+
+    def __call__(self, archive: Reader, /, *, on_problem: OnProblem) -> Found[_Done_co]:
+        """Return what will be found; each problem goes to `on_problem`."""
+
+
+def found_in(
+    source: object,
+    label: str,
+    begin: Begin[_Done],
+    *,
+    processes: int,
+    folder: str | None,
+    on_problem: OnProblem,
+    on_progress: Progress,
+    limits: ReadLimits,
+    fits: Callable[[RecordHeader], bool] | None = None,
+    arrange: Callable[[Iterable[bytes]], Iterable[bytes]] = iter,
+) -> Generator[Found[_Done], None, None]:
+    """Yield what is found in each part of a file, then what `begin` finds in the rest of it in this process.
+
+    The lines of each are to be read before the next. `arrange` puts those of a part in order, in its process.
+    """
+    parts, work = cut(source, processes, fits, **limits), _PartLines(begin, limits, arrange)
+    with closing(on_progress(open_source(cast("str", source)), label)) as stored:
+        start: int | None = 0
+        for part in in_parts(stored, parts, work, processes, folder):
+            for problem in part.problems:
+                on_problem(problem)
+            yield part
+            os.unlink(part.spool)
+            start = part.stop
+        if start is not None:
+            with WholeReader(stored, part=(start, None), **limits) as archive:
+                yield begin(archive, on_problem=on_problem)
+
+
+class _Made(NamedTuple, Generic[_Done]):
+    """What another process found in a part of a file."""
+
+    stop: int | None
+    spool: str
+    problems: list[FormatError]
+    done: _Done
+    is_damaged: bool = False
+
+    def lines(self) -> Iterator[bytes]:
+        with open(self.spool, "rb") as file:
+            yield from file
+
+
+@dataclass(frozen=True, slots=True)
+class _PartLines(Generic[_Done]):
+    """Writes the lines of a part into a spool; see `PartWork`."""
+
+    begin: Begin[_Done]
+    limits: ReadLimits
+    arrange: Callable[[Iterable[bytes]], Iterable[bytes]]
+
+    def __call__(self, part: Split, source: RangeSource, spool: str) -> _Made[_Done] | None:
+        problems: list[FormatError] = []
+        with WholeReader(source, part=(part.start, part.stop), **self.limits) as archive:
+            found = self.begin(archive, on_problem=problems.append)
+            with open(spool, "xb") as file:
+                file.writelines(self.arrange(found.lines()))
+        return None if found.is_damaged else _Made(part.stop, spool, problems, found.done)
 
 
 @dataclass(frozen=True, slots=True)

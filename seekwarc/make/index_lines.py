@@ -103,8 +103,18 @@ class Lines:
         self._filename = filename
         self._wanted = wanted
         self._report = OncePerPlace(on_problem)
-        self.damaged: list[Place] = []
+        self.done: list[Place] = []
         """Where damage was found."""
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether damage was found."""
+        return bool(self.done)
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the lines as they are written."""
+        for line in self:
+            yield line.build()
 
     def __iter__(self) -> Iterator[CdxjLine]:
         sent: tuple[str, str] | None = None
@@ -123,7 +133,7 @@ class Lines:
             self._note(damage)
 
     def _note(self, damage: FormatError) -> None:
-        self.damaged.append((self._filename, damage.offset or 0))
+        self.done.append((self._filename, damage.offset or 0))
         self._report(damage)
 
     def _drafted(self, record: Record) -> _Draft:

@@ -7,16 +7,16 @@ text, as a ZipNum cluster or as Parquet.
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from typing import BinaryIO, NamedTuple, TypeAlias, Unpack
+from functools import partial
+from typing import BinaryIO, TypeAlias, Unpack
 
 from seekwarc.errors import FormatError
-from seekwarc.format.seektable import SidecarReference
 from seekwarc.format.warc import RecordHeader
 from seekwarc.jobs.batch import base_name
-from seekwarc.jobs.parts import cut, in_parts
+from seekwarc.jobs.parts import found_in
 from seekwarc.jobs.problems import OnProblem
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.jobs.sorting import MEMORY, sorted_lines
@@ -24,12 +24,9 @@ from seekwarc.make.index_lines import LineOptions, Lines, Place
 from seekwarc.make.sidecars import sidecar_reference
 from seekwarc.make.zipnum import index_output
 from seekwarc.read.options import ReadLimits
-from seekwarc.read.reader import WholeReader
 from seekwarc.read.sidecar_file import listed_offsets
-from seekwarc.scale.split import Split
 from seekwarc.storage.expand import expand
-from seekwarc.storage.opening import open_source
-from seekwarc.storage.source import RangeReadable, RangeSource
+from seekwarc.storage.source import RangeReadable
 from seekwarc.storage.zip_members import SEPARATOR, split_name
 from seekwarc.write.files import Existing, refuse_same_file
 from seekwarc.write.opening import committed
@@ -137,67 +134,30 @@ def index(
             sidecar = sidecars.get(name) if sidecars is not None else None
             reference = sidecar_reference(sidecar) if sidecar is not None else None
             listed = listed_offsets(sidecar, source) if sidecar is not None else frozenset()
-            work = _PartLines(name, wanted, limits, reference, listed)
-            parts = cut(source, processes, _is_unpaired if post_append else None, **limits)
-            with closing(on_progress(open_source(source), name)) as stored:
-                made = in_parts(stored, parts, work, processes, output.spool_directory)
-                damaged.extend((yield from work.joined(stored, made, count)))
+            begin = partial(Lines, filename=name, wanted=wanted, sidecar=reference, listed=listed)
+            spans = found_in(
+                source,
+                name,
+                begin,
+                processes=processes,
+                folder=output.spool_directory,
+                on_problem=count,
+                on_progress=on_progress,
+                limits=limits,
+                fits=_is_unpaired if post_append else None,
+                # Sorted parts are soon sorted as a whole.
+                arrange=sorted,
+            )
+            with closing(spans):
+                for found in spans:
+                    yield from found.lines()
+                    damaged.extend(found.done)
 
     with committed(index_output(target, existing=existing, parquet=parquet)) as output:
         written = write_lines(
             sorted_lines(lines(), memory=memory, folder=output.spool_directory), output, parquet=parquet
         )
     return Indexing(written, problems, tuple(damaged))
-
-
-class _Made(NamedTuple):
-    """The lines of a part of a file."""
-
-    stop: int | None
-    spool: str
-    problems: list[FormatError]
-
-
-@dataclass(frozen=True, slots=True)
-class _PartLines:
-    """Makes the lines of a part; see `tools.parts.PartWork`."""
-
-    filename: str
-    wanted: LineOptions
-    limits: ReadLimits
-    sidecar: SidecarReference | None = None
-    listed: frozenset[int] = frozenset()
-    """Offsets of the records that the sidecar lists."""
-
-    def __call__(self, part: Split, source: RangeSource, spool: str) -> _Made | None:
-        problems: list[FormatError] = []
-        with WholeReader(source, part=(part.start, part.stop), **self.limits) as archive:
-            found = Lines(
-                archive, self.filename, self.wanted, problems.append, self.sidecar, listed=self.listed
-            )
-            with open(spool, "xb") as file:
-                # Sorted parts are soon sorted as a whole.
-                file.writelines(sorted(line.build() for line in found))
-        return None if found.damaged else _Made(part.stop, spool, problems)
-
-    def joined(
-        self, stored: RangeSource, parts: Iterable[_Made], on_problem: OnProblem
-    ) -> Generator[bytes, None, list[Place]]:
-        """Yield the lines of parts, and those of the rest of the file; return where that is damaged."""
-        start: int | None = 0
-        for part in parts:
-            for problem in part.problems:
-                on_problem(problem)
-            with open(part.spool, "rb") as file:
-                yield from file
-            os.unlink(part.spool)
-            start = part.stop
-        if start is None:
-            return []
-        with WholeReader(stored, part=(start, None), **self.limits) as archive:
-            found = Lines(archive, self.filename, self.wanted, on_problem, self.sidecar, listed=self.listed)
-            yield from (line.build() for line in found)
-        return found.damaged
 
 
 def _is_unpaired(header: RecordHeader) -> bool:

@@ -11,10 +11,10 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
-from typing import BinaryIO, Final, NamedTuple, Unpack
+from typing import BinaryIO, Final, Unpack
 
 from seekwarc.closing import Closing
 from seekwarc.collection.entry import with_next
@@ -25,17 +25,15 @@ from seekwarc.format.uri import as_utf8
 from seekwarc.inside.parsing import resiliparse_needed
 from seekwarc.inside.search import SearchFile
 from seekwarc.inside.search_file import Builder, Captured, Page, digest_key, text_key
-from seekwarc.jobs.parts import cut, in_parts
+from seekwarc.jobs.parts import found_in
 from seekwarc.jobs.problems import OncePerPlace, OnProblem
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.read.options import ReadLimits
-from seekwarc.read.reader import Reader, WholeReader
+from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.read.selection import http_media_type
-from seekwarc.scale.split import Split
 from seekwarc.storage.expand import expand
 from seekwarc.storage.opening import open_source
-from seekwarc.storage.source import RangeSource
 from seekwarc.system import HOLDS_OPEN_FILES, is_at, temporary_folder
 from seekwarc.write.files import lock_file, refuse_same_file, refuse_url, unwritable
 from seekwarc.write.output import PathOutput
@@ -85,19 +83,20 @@ class _Pages:
         self._archive = archive
         self._report = OncePerPlace(on_problem)
         self._seen: set[int] = set()
-        self.count = 0
+        self.done = 0
         self.is_damaged = False
 
-    def __iter__(self) -> Iterator[str]:
+    def lines(self) -> Iterator[bytes]:
+        """See `Found.lines`."""
         try:
             for record, found, _, is_damaged in with_next(self._archive, self._described, self._note):
                 if found is None or is_damaged or record.skip:
                     continue
                 captured, page = found
-                self.count += 1
+                self.done += 1
                 if isinstance(page, Page):
                     self._seen.add(page.key)
-                yield json_text([captured._replace(length=record.length), page]) + "\n"
+                yield json_text([captured._replace(length=record.length), page]).encode() + b"\n"
         except FormatError as damage:
             self._note(damage)
 
@@ -144,50 +143,6 @@ def _seconds(record: Record) -> int | None:
     return date.nanoseconds // 10**9 if date is not None else None
 
 
-class _Made(NamedTuple):
-    """The captures of a part of a file."""
-
-    stop: int | None
-    spool: str
-    captures: int
-    problems: list[FormatError]
-
-
-@dataclass(frozen=True, slots=True)
-class _PartPages:
-    """Finds the captures of a part; see `tools.parts.PartWork`."""
-
-    limits: ReadLimits
-
-    def __call__(self, part: Split, source: RangeSource, spool: str) -> _Made | None:
-        problems: list[FormatError] = []
-        with WholeReader(source, part=(part.start, part.stop), **self.limits) as archive:
-            found = _Pages(archive, problems.append)
-            with open(spool, "x", encoding="ascii") as file:
-                file.writelines(found)
-        return None if found.is_damaged else _Made(part.stop, spool, found.count, problems)
-
-    def joined(
-        self, stored: RangeSource, parts: Iterable[_Made], on_problem: OnProblem
-    ) -> Generator[str, None, int]:
-        """Yield the lines of parts, and those of the rest of the file; return how many they are."""
-        start: int | None = 0
-        count = 0
-        for part in parts:
-            for problem in part.problems:
-                on_problem(problem)
-            with open(part.spool, encoding="ascii") as file:
-                yield from file
-            os.unlink(part.spool)
-            start, count = part.stop, count + part.captures
-        if start is not None:
-            with WholeReader(stored, part=(start, None), **self.limits) as archive:
-                found = _Pages(archive, on_problem)
-                yield from found
-            count += found.count
-        return count
-
-
 def spool_pages(
     source: str,
     spool: str,
@@ -205,18 +160,20 @@ def spool_pages(
         problems += 1
         on_problem(problem)
 
-    def lines() -> Iterator[str]:
-        nonlocal captures
-        made = in_parts(stored, parts, work, processes, os.path.dirname(spool))
-        captures = yield from work.joined(stored, made, count)
-
-    work = _PartPages(limits or {})
-    parts = cut(source, processes, **(limits or {}))
-    with (
-        closing(on_progress(open_source(source), source)) as stored,
-        open(spool, "x", encoding="ascii") as file,
-    ):
-        file.writelines(lines())
+    spans = found_in(
+        source,
+        source,
+        _Pages,
+        processes=processes,
+        folder=os.path.dirname(spool),
+        on_problem=count,
+        on_progress=on_progress,
+        limits=limits or {},
+    )
+    with open(spool, "xb") as file, closing(spans):
+        for found in spans:
+            file.writelines(found.lines())
+            captures += found.done
     return PageSpool(captures, problems)
 
 

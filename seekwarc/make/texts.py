@@ -9,29 +9,27 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from io import IOBase
-from typing import BinaryIO, Final, NamedTuple, Unpack, cast
+from typing import BinaryIO, Final, Unpack
 
 from seekwarc.collection.entry import PAYLOAD_IS_BLOCK, with_next
 from seekwarc.errors import FormatError
 from seekwarc.format.json_text import json_text
 from seekwarc.inside.parsing import resiliparse_needed
 from seekwarc.inside.text import MAX_SIZE, MAX_TEXT, PageText
-from seekwarc.jobs.parts import cut, in_parts
+from seekwarc.jobs.parts import found_in
 from seekwarc.jobs.problems import OncePerPlace, OnProblem
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.make.page_files import PageForm, form_of, write_pages
 from seekwarc.read.options import ReadLimits
-from seekwarc.read.reader import Reader, WholeReader
+from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.read.selection import Conditions, Selection, http_media_type
-from seekwarc.scale.split import Split
 from seekwarc.storage.expand import expand
-from seekwarc.storage.opening import open_source
-from seekwarc.storage.source import RangeSource
 from seekwarc.write.files import Existing, refuse_same_file
 from seekwarc.write.opening import committed
 from seekwarc.write.output import Output
@@ -103,29 +101,29 @@ class _Wanted:
 class _Pages:
     """The lines of the pages of a file, in file order."""
 
-    def __init__(
-        self, archive: Reader, filename: str, wanted: _Wanted, on_problem: OnProblem, seen: set[bytes]
-    ) -> None:
+    def __init__(self, archive: Reader, filename: str, wanted: _Wanted, on_problem: OnProblem) -> None:
         self._archive = archive
         self._filename = filename
         self._wanted = wanted
         self._on_problem = on_problem
-        self._seen = seen
+        self.seen: set[bytes] = set()
+        """Keys of the pages that are not written again."""
         self._report = OncePerPlace(self._count)
         self.done = TextPages()
         self.is_damaged = False
 
-    def __iter__(self) -> Iterator[bytes]:
+    def lines(self) -> Iterator[bytes]:
+        """See `Found.lines`."""
         try:
             for record, page, _, is_damaged in with_next(self._archive, self._described, self._note):
                 if page is None or is_damaged:
                     continue
                 if self._wanted.dedupe:
                     key = _key(page.title, page.text)
-                    if key in self._seen:
+                    if key in self.seen:
                         self.done.duplicates += 1
                         continue
-                    self._seen.add(key)
+                    self.seen.add(key)
                 self.done.pages += 1
                 self.done.characters += len(page.text)
                 self.done.cut += not page.is_whole
@@ -176,53 +174,6 @@ def _key(title: str | None, text: str) -> bytes:
     return hashlib.blake2b(f"{title or ''}\0{text}".encode(), digest_size=16).digest()
 
 
-class _Made(NamedTuple):
-    """The lines of a part of a file."""
-
-    stop: int | None
-    spool: str
-    done: TextPages
-    problems: list[FormatError]
-
-
-@dataclass(frozen=True, slots=True)
-class _PartPages:
-    """Makes the lines of a part; see `tools.parts.PartWork`."""
-
-    filename: str
-    wanted: _Wanted
-    limits: ReadLimits
-
-    def __call__(self, part: Split, source: RangeSource, spool: str) -> _Made | None:
-        problems: list[FormatError] = []
-        with WholeReader(source, part=(part.start, part.stop), **self.limits) as archive:
-            found = _Pages(archive, self.filename, self.wanted, problems.append, set())
-            with open(spool, "xb") as file:
-                file.writelines(found)
-        return None if found.is_damaged else _Made(part.stop, spool, found.done, problems)
-
-    def joined(
-        self, stored: RangeSource, parts: Iterable[_Made], on_problem: OnProblem, seen: set[bytes]
-    ) -> Generator[bytes, None, TextPages]:
-        """Yield the lines of parts, and those of the rest of the file; return what was done."""
-        done = TextPages()
-        start: int | None = 0
-        for part in parts:
-            for problem in part.problems:
-                on_problem(problem)
-            done.add(part.done)
-            with open(part.spool, "rb") as file:
-                yield from _without_duplicates(file, seen, done) if self.wanted.dedupe else file
-            os.unlink(part.spool)
-            start = part.stop
-        if start is not None:
-            with WholeReader(stored, part=(start, None), **self.limits) as archive:
-                found = _Pages(archive, self.filename, self.wanted, on_problem, seen)
-                yield from found
-            done.add(found.done)
-        return done
-
-
 def _without_duplicates(lines: Iterable[bytes], seen: set[bytes], done: TextPages) -> Iterator[bytes]:
     """Yield the lines of pages that were not seen yet, and count the others as duplicates, not as pages."""
     for line in lines:
@@ -250,14 +201,6 @@ def merge_pages(
                 yield from _without_duplicates(file, seen, done) if dedupe else file
 
     write_pages(lines(), output, form)
-
-
-@dataclass(slots=True)
-class _Running:
-    """What several files share."""
-
-    done: TextPages = field(default_factory=TextPages)
-    seen: set[bytes] = field(default_factory=set)
 
 
 def text(
@@ -319,17 +262,31 @@ def text(
         if isinstance(source, str):
             refuse_same_file(source, target)
     form = form_of(target)
-    running = _Running()
+    done, seen = TextPages(), set[bytes]()
 
     def lines() -> Iterator[bytes]:
         for source in given:
-            work = _PartPages(name or (source if isinstance(source, str) else "-"), wanted, limits or {})
-            parts = cut(source, processes, **(limits or {}))
-            stored = on_progress(open_source(cast("str | BinaryIO", source)), work.filename)
-            with closing(stored):
-                made = in_parts(stored, parts, work, processes, output.spool_directory)
-                running.done.add((yield from work.joined(stored, made, on_problem, running.seen)))
+            filename = name or (source if isinstance(source, str) else "-")
+            spans = found_in(
+                source,
+                filename,
+                partial(_Pages, filename=filename, wanted=wanted),
+                processes=processes,
+                folder=output.spool_directory,
+                on_problem=on_problem,
+                on_progress=on_progress,
+                limits=limits or {},
+            )
+            with closing(spans):
+                for found in spans:
+                    if isinstance(found, _Pages):
+                        found.seen = seen
+                        yield from found.lines()
+                    else:
+                        made = found.lines()
+                        yield from _without_duplicates(made, seen, done) if dedupe else made
+                    done.add(found.done)
 
     with committed(target, existing=existing) as output:
         write_pages(lines(), output, form)
-    return running.done
+    return done
