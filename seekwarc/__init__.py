@@ -232,19 +232,12 @@ def open(  # noqa: A001
         if isinstance(name, str) and name.lower().partition("?")[0].endswith((".wacz", ".json")):
             from seekwarc.cdx.wacz import open_package
 
-<<<<<<< HEAD
             if (package := open_package(name, **options)) is not None:
                 return cast("Reader", package)
-=======
-            if is_wacz(name):
-                from seekwarc.cdx.wacz import Wacz
-
-                return cast("Reader", Wacz(name, **options))
         if name and os.path.isdir(name):
             from seekwarc.collection.collection import Collection
 
             return cast("Reader", Collection(name, **options))
->>>>>>> a05ee2b (A folder that is opened is the collection of its files; the chapters say what stands for what in a folder)
         return Reader(target, **options)
     if mode in ("w", "a"):
         from seekwarc.write.writer import Writer

@@ -2,7 +2,8 @@
 
 The payload of a revisit is that of the record it refers to, and the payload of a segmented record is joined
 from all segments; `--with` names other files that may hold them. With `--index`, an index leads to the
-file and the offset, also of the record that a revisit refers to.
+file and the offset, also of the record that a revisit refers to. For `--uri`, an index beside the file
+(FILE.cdxj, or index.cdxj in its folder) is used without being named, if it is of all of the file.
 
 seekwarc cat crawl.warc.zst 3117 --range 1000000000+65536
 seekwarc cat crawl.warc.zst 3117 --range 0-99,-10M:

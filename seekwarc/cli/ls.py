@@ -5,6 +5,9 @@ several files, the first column is the file, and one that cannot be read is name
 means all WARC files in and below it. Blocks of large records are not decompressed, except their beginnings
 for --status and --mime. `-` is standard input.
 
+With --uri or --host, and --type response or revisit alone, an index beside a file (FILE.cdxj, or index.cdxj
+in its folder) is used instead of reading the file, if it is of all of it.
+
 With --sort, all files are read before the first line is printed: the largest records come first, or the
 oldest, or those of each site together. What does not fit into memory goes into temporary files.
 
@@ -22,7 +25,7 @@ import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from seekwarc.cli.advice import RequestAdvice
 from seekwarc.cli.arguments import add_json_argument
@@ -31,6 +34,7 @@ from seekwarc.cli.options import (
     add_keep_going_argument,
     add_limit_argument,
     add_limit_arguments,
+    add_no_index_argument,
     add_sidecar_argument,
     open_options,
 )
@@ -48,8 +52,13 @@ from seekwarc.read.body import TableStatus
 from seekwarc.read.record import Record
 from seekwarc.read.selection import Selection
 
+if TYPE_CHECKING:
+    from seekwarc.cdx.index import Capture
+
 __all__ = ["add_arguments", "run"]
 
+INDEXED: Final = frozenset(("response", "revisit"))
+"""Types all records of which an index lists."""
 MAX_PRINTED: Final = 3
 """Damaged places of a file that are printed one by one."""
 PLACES: Final = {ProblemSeverity.DAMAGE: "damaged", ProblemSeverity.LIMIT: "above a limit"}
@@ -74,6 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_limit_argument(parser, "records")
     add_keep_going_argument(parser, ALWAYS)
     add_selection_arguments(parser)
+    add_no_index_argument(parser)
     add_sidecar_argument(parser)
     add_limit_arguments(parser)
 
@@ -123,6 +133,11 @@ def _lines(
     options: argparse.Namespace, files: list[str], listing: _Listing, width: int
 ) -> Generator[_Line, None, None]:
     advice = RequestAdvice()
+    beside = None
+    if listing.is_indexed and not options.no_index:
+        from seekwarc.cli.beside import IndexesBeside
+
+        beside = IndexesBeside(files, listing.has_line)
     for name in files:
         # The JSON of a failure names the file.
         options.file = name
@@ -130,8 +145,11 @@ def _lines(
         failures: list[SeekWarcError] = []
         try:
             with open_archive(name, **given) as archive:
-                records = advice.watch(archive, with_lengths(archive, listing.pass_over))
-                for record in listing.wanted(records):
+                index = beside.of(archive) if beside is not None else None
+                records = (
+                    index.in_order(archive) if index is not None else with_lengths(archive, listing.pass_over)
+                )
+                for record in listing.wanted(advice.watch(archive, records)):
                     line = _json(name, record) if options.json else _line(record)
                     if width and not options.json:
                         line = f"{printable(name):<{width}} {line}"
@@ -204,6 +222,8 @@ class _Listing:
 
     def __init__(self, selection: Selection) -> None:
         self._selection = selection
+        # An index has no records of other types, and not all resources.
+        self.is_indexed = selection.has_uris and bool(selection.types) and selection.types <= INDEXED
         self._is_choosy = bool(selection)
         self.found = 0
         self.failed = self.status = 0
@@ -212,6 +232,10 @@ class _Listing:
         """Damage of the current file."""
         self.places: dict[ProblemSeverity, list[tuple[str, int]]] = {}
         """Damaged places of the files before it, and those that a limit kept from being read."""
+
+    def has_line(self, line: Capture) -> bool:
+        """Return whether a line of an index may be of a wanted record."""
+        return self._selection.has_uri(line.uri)
 
     def pass_over(self, damage: FormatError) -> None:
         self.damages.append(damage)

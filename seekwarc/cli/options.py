@@ -26,6 +26,7 @@ __all__ = [
     "add_keep_going_argument",
     "add_limit_argument",
     "add_limit_arguments",
+    "add_no_index_argument",
     "add_quiet_argument",
     "add_sidecar_argument",
     "add_to_dir_arguments",
@@ -67,6 +68,11 @@ def add_to_dir_arguments(parser: Arguments, made: str, more: str = "") -> None:
     text = f"write {made} into this folder, below it as FILE is below FOLDER{more}"
     parser.add_argument("--to-dir", metavar="DIR", help=text)
     add_flag(parser, "--flat", text="write all files into DIR itself (default: keep the tree)")
+
+
+def add_no_index_argument(parser: Arguments) -> None:
+    """Add --no-index, for verbs that use an index that is not named."""
+    add_flag(parser, "--no-index", text="read the files, though they have an index (FILE.cdxj or index.cdxj)")
 
 
 def add_limit_argument(

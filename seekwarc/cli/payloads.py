@@ -17,6 +17,7 @@ from seekwarc.cli.options import (
     add_index_limits,
     add_keep_going_argument,
     add_limit_arguments,
+    add_no_index_argument,
     add_sidecar_argument,
     index_limits,
     limit_options,
@@ -33,6 +34,7 @@ from seekwarc.storage.source import Stats
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from seekwarc.cli.beside import IndexesBeside
     from seekwarc.read.options import OpenOptions
     from seekwarc.read.reader import Reader
 
@@ -100,6 +102,7 @@ def add_payload_arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--joined", text=JOINED)
     add_sidecar_argument(parser)
     add_keep_going_argument(parser, ALWAYS)
+    add_no_index_argument(parser)
     group = parser.add_argument_group("by an index, instead of FILE")
     group.add_argument(
         "--index",
@@ -160,13 +163,16 @@ def _looked_through(
     Files that cannot be read are passed over, and taken out of the list.
     """
     total = len(files)
+    beside = _indexes_of(files, search, options)
     with ExitStack() as opened:
         kept: Reader | None = None
-        for alike in (False, True):
-            for name in tuple(files):
+        # An index lists neither all that has the URI nor other spellings of it: what it lacks is looked for.
+        for by_index, alike in ((True, False), (False, False), (False, True)):
+            for name in [it for it in files if by_index or alike or it in search.indexed]:
                 try:
                     archive = opened.enter_context(open_archive(name, **given))
-                    if search.look_in(archive, alike=alike):
+                    index = beside.of(archive) if beside is not None and by_index else None
+                    if search.look_in(archive, index, alike=alike):
                         kept = archive
                 except SeekWarcError as error:
                     if total == 1:
@@ -184,6 +190,14 @@ def _looked_through(
             say(passed_over(total - len(files), total))
         record, status = search.found(options.file)
         yield cast("Reader", kept), record, status
+
+
+def _indexes_of(files: list[str], search: RecordSearch, options: argparse.Namespace) -> IndexesBeside | None:
+    if options.uri is None or options.no_index:
+        return None
+    from seekwarc.cli.beside import IndexesBeside
+
+    return IndexesBeside(files, search.is_listed)
 
 
 def _use_own_index(options: argparse.Namespace) -> None:

@@ -16,6 +16,10 @@ from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from seekwarc.cdx.beside import IndexBeside
+    from seekwarc.cdx.index import Capture
     from seekwarc.cli.advice import RequestAdvice
     from seekwarc.collection.likeness import Meant
 
@@ -88,6 +92,8 @@ class RecordSearch:
         self._near: list[str] = []
         self._said: set[str] = set()
         self.status = 0
+        self.indexed: set[str] = set()
+        """Files of which only what their indexes list was looked at."""
 
     @cached_property
     def _meant(self) -> Meant:
@@ -96,13 +102,26 @@ class RecordSearch:
         return Meant(self._options.uri)
 
     @cached_property
+    def _key(self) -> str:
+        from seekwarc.format.surt import surt
+
+        return surt(self._options.uri)
+
+    @cached_property
     def _advice(self) -> RequestAdvice:
         from seekwarc.cli.advice import RequestAdvice
 
         return RequestAdvice()
 
-    def look_in(self, archive: Reader, *, alike: bool = False) -> bool:
-        """Look through a file; return whether it has the record, or a better one than those before."""
+    def is_listed(self, line: Capture) -> bool:
+        """Return whether a line of an index may be of the URI; its key or its URI may be damaged."""
+        return line.key == self._key or self._meant.is_same(line.uri)
+
+    def look_in(self, archive: Reader, index: IndexBeside | None = None, *, alike: bool = False) -> bool:
+        """Look through a file; return whether it has the record, or a better one than those before.
+
+        With an `index` of what `is_listed`, only that is looked at, unless the index is wrong.
+        """
         before, options = self._found, self._options
         if options.offset is not None:
             self._found = archive.record_at(options.offset, options.length)
@@ -111,18 +130,30 @@ class RecordSearch:
             records = archive.past_damage(self.pass_over)
             self._found = next((it for it in records if it.id == wanted), None)
         elif options.uri is not None:
-            self._look_for_uri(archive, alike=alike)
+            if index is not None and self._look_by(index, archive):
+                return self._found is not before
+            records = archive.past_damage(self.pass_over if not alike else _pass_over)
+            self._choose(archive, self._advice.watch(archive, records), alike=alike)
         else:
             raise NotFoundError("name the record: OFFSET, --uri or --id")
         return self._found is not before
 
-    def _look_for_uri(self, archive: Reader, *, alike: bool) -> None:
+    def _look_by(self, index: IndexBeside, archive: Reader) -> bool:
+        """Look at what an index lists of a file; return False if the index is wrong."""
+        try:
+            self._choose(archive, [*index.in_order(archive)])
+        except FormatError as error:
+            say(f"{error}; the file is read instead")
+            return False
+        self.indexed.add(archive.name)
+        return True
+
+    def _choose(self, archive: Reader, records: Iterable[Record], *, alike: bool = False) -> None:
         from seekwarc.collection.entry import CAPTURE_TYPES
         from seekwarc.read.selection import Selection
 
         selection = Selection.of(since=self._options.since, until=self._options.until)
-        records = archive.past_damage(self.pass_over if not alike else _pass_over)
-        for record in self._advice.watch(archive, records):
+        for record in records:
             uri = record.target_uri
             if uri is None or record.type not in CAPTURE_TYPES:
                 continue

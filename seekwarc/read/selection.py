@@ -125,11 +125,12 @@ class Selection:
         )
 
     def __bool__(self) -> bool:
-        texts = self.types or self.statuses or self.mimes or self._has_uris
+        texts = self.types or self.statuses or self.mimes or self.has_uris
         return bool(texts or self.min_size) or self._has_dates
 
     @property
-    def _has_uris(self) -> bool:
+    def has_uris(self) -> bool:
+        """Whether there is a condition on the target URI."""
         return bool(self.uris or self.same_uris or self.hosts)
 
     @property
@@ -142,7 +143,7 @@ class Selection:
             return False
         if record.content_length < self.min_size:
             return False
-        if self._has_uris and not self._has_uri(record.target_uri):
+        if self.has_uris and not self.has_uri(record.target_uri):
             return False
         if self._has_dates and not self._has_date(record):
             return False
@@ -150,7 +151,8 @@ class Selection:
             return False
         return not self.mimes or _any_matches(self.mimes, http_media_type(record))
 
-    def _has_uri(self, uri: str | None) -> bool:
+    def has_uri(self, uri: str | None) -> bool:
+        """Tell whether a target URI satisfies the conditions on it."""
         if self.hosts and not has_host(uri, self.hosts):
             return False
         if not (self.uris or self.same_uris):

@@ -170,7 +170,7 @@ def test_large_records_are_not_decompressed(monkeypatch, capsys, tmp_path) -> No
     opened = []
     monkeypatch.setattr(ls, "open_archive", lambda name: opened.append(seekwarc.open(name)) or opened[0])
     names = ("type", "status", "mime", "uri", "host", "since", "until", "sidecar", "limit")
-    wanted = dict.fromkeys(names) | {"min_size": 0}
+    wanted = dict.fromkeys(names) | {"min_size": 0, "no_index": False}
     ls.run(argparse.Namespace(files=[str(tmp_path / "large.warc.zst")], json=False, sort=None, **wanted))
     assert capsys.readouterr().out.count("\n") == 4
     assert opened[0].stats.bytes_decoded < 100_000

@@ -63,6 +63,7 @@ def test_every_file_of_a_verb_is_listed() -> None:
         "advice",
         "arguments",
         "batch",
+        "beside",
         "copying",
         "options",
         "passing",

@@ -1,0 +1,150 @@
+"""An index that lies beside an archive: found by its name, and compared with the archive before it is used.
+
+Goal: a capture is found without reading the archive, and no index of another file, or of an earlier state of
+it, answers for it.
+
+Plan: all lines are read once, which is little beside the archive, and those that are wanted are kept. No line
+may end after the archive; and after the last record that is listed, the archive is read on to its end: a
+capture there was added since. What a line leads to is opened from the archive alone: no length, digest or
+seek table of a line is believed, and the record must have the URI and the second that the line states.
+
+Worst case: an index from which lines in the middle were removed. What they named is found only without it. So
+a caller says that it uses an index, and how not to; and it opens all captures of a URI, not only that which
+seems to be the latest.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import closing
+from operator import attrgetter
+from typing import Final
+
+from seekwarc.cdx.index import Capture, Index
+from seekwarc.errors import FormatError, LimitError
+from seekwarc.format.cdxj import is_capture, timestamp_of
+from seekwarc.format.surt import surt
+from seekwarc.read.reader import Reader
+from seekwarc.read.record import Record
+from seekwarc.storage.local import BytesSource
+from seekwarc.storage.opening import open_source
+from seekwarc.storage.remote_url import is_url
+from seekwarc.storage.zip_members import SEPARATOR
+
+__all__ = ["IndexBeside", "base_name", "names_beside"]
+
+INDEX_SUFFIX: Final = ".cdxj"
+INDEX_OF_FOLDER: Final = "index.cdxj"
+MAX_FETCHED: Final = 8 << 20
+"""Bytes of a remote index that are fetched to be checked: in one request."""
+MAX_CAPTURES: Final = 100_000
+"""Lines that are kept."""
+
+
+class IndexBeside:
+    """The lines of an index that are wanted, of files in its folder.
+
+    Args:
+        name: Path or URL of the index.
+        files: Names of those files, without folders.
+        is_wanted: Tells whether a line is wanted.
+
+    Raises:
+        FormatError: The index is damaged.
+        LimitError: It has too many such lines, or is remote and too large to be checked.
+        SourceError: It cannot be read.
+        SourceNotFoundError: It does not exist.
+    """
+
+    def __init__(self, name: str, files: Collection[str], is_wanted: Callable[[Capture], bool]) -> None:
+        self.name = name
+        self._ends: dict[str, int] = {}
+        self._found: dict[str, list[Capture]] = {}
+        count = 0
+        with closing(Index(_fetched(name) if is_url(name) else name)) as index:
+            for capture in index:
+                file = capture.filename
+                if file not in files:
+                    continue
+                end = capture.offset + (capture.length or 0)
+                self._ends[file] = max(end, self._ends.get(file, 0))
+                if is_wanted(capture):
+                    self._found.setdefault(file, []).append(capture)
+                    count += 1
+                    if count > MAX_CAPTURES:
+                        raise LimitError(f"more than {MAX_CAPTURES} of its lines match", source=name)
+
+    def check(self, archive: Reader) -> None:
+        """Compare the index with an archive as that is now.
+
+        Raises:
+            FormatError: It is not the index of this archive, or not of all of it.
+            SourceError: The archive cannot be read.
+        """
+        name = base_name(archive.name)
+        end, size = self._ends.get(name), archive.size
+        if end is None or size is None:
+            raise FormatError(f"it does not list {name}")
+        if not is_url(archive.name) and os.stat(self.name).st_mtime_ns < os.stat(archive.name).st_mtime_ns:
+            raise FormatError(f"it is older than {name}")
+        if end > size:
+            raise FormatError(f"it lists a record that ends at byte {end}, and {name} has {size}")
+        if end < size and any(map(_is_indexed, archive.between(end))):
+            raise FormatError(f"{name} has captures after byte {end}, which it does not list")
+
+    def in_order(self, archive: Reader) -> Iterator[Record]:
+        """Yield the wanted captures of an archive, in file order.
+
+        Raises:
+            FormatError: A line is not of this archive.
+        """
+        before = None
+        for line in sorted(self._found.get(base_name(archive.name), ()), key=attrgetter("offset")):
+            record = _opened(archive, line, self.name)
+            # An index may have a line of it for each of several keys.
+            if record.offset != before:
+                yield record
+            before = record.offset
+
+
+def names_beside(name: str) -> Sequence[str]:
+    """Return the names that an index of an archive may have: of this archive, and of all in its folder."""
+    if SEPARATOR in name or name == "-" or (is_url(name) and "?" in name):
+        return ()
+    return name + INDEX_SUFFIX, name.removesuffix(base_name(name)) + INDEX_OF_FOLDER
+
+
+def base_name(name: str) -> str:
+    """Return the name of a file without its folder."""
+    return name.rpartition("/")[2] if is_url(name) else os.path.basename(name)
+
+
+def _fetched(url: str) -> BytesSource:
+    with closing(open_source(url)) as source:
+        data = source.read(0, MAX_FETCHED + 1)
+    if len(data) > MAX_FETCHED:
+        raise LimitError(
+            f"is larger than {MAX_FETCHED} bytes, so it is used only if --index names it", source=url
+        )
+    return BytesSource(data, url)
+
+
+def _is_indexed(record: Record) -> bool:
+    media = record.content_type or ""
+    uri = record.target_uri
+    return uri is not None and is_capture(record.type, media.partition(";")[0].strip(), uri)
+
+
+def _opened(archive: Reader, capture: Capture, index: str) -> Record:
+    record = archive.record_at(capture.offset)
+    uri, date = record.target_uri or "", record.date
+    is_same_uri = uri == capture.uri or surt(uri) == surt(capture.uri or "")
+    if date is None or timestamp_of(date) != capture.timestamp or not is_same_uri:
+        raise FormatError(
+            f"{index} has {capture.uri} of {capture.timestamp} here, but the file {uri or 'no URI'}: make "
+            "the index again with `seekwarc index`",
+            source=archive.name,
+            offset=capture.offset,
+        )
+    return record

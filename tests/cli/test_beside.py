@@ -1,0 +1,258 @@
+"""The index beside a file: used without being named, and never for other bytes than those of the file."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import seekwarc
+from seekwarc.cli import main
+from seekwarc.make.indexing import index
+from tests.support.rangeserver import Content, RangeServer
+from tests.support.writing import noise, text
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"
+URI = "http://example.org/page"
+OTHER = "https://example.org/page"
+FAR = "http://www.example.com:8080/film.mp4"
+ENDINGS = (".warc.zst", ".warc.gz", ".warc")
+
+
+def write(path: Path, *, mode: str = "w", days: int = 3) -> None:
+    with seekwarc.open(path, mode) as out:
+        for day in range(1, days + 1):
+            date = f"2026-01-{day:02}T00:00:00Z"
+            for number, uri in enumerate((URI, OTHER, FAR)):
+                body = text(500, seed=10 * day + number)
+                found = out.write_response(uri, HEAD + body, date=date)
+                out.write_metadata({"note": "it"}, target_uri=uri, date=date, refers_to=found.id)
+
+
+def indexed(path: Path, name: str | None = None) -> Path:
+    target = path.with_name(name or f"{path.name}.cdxj")
+    index({path.name: path}, target)
+    return target
+
+
+@pytest.fixture(params=ENDINGS)
+def archive(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    path = tmp_path / f"crawl{request.param}"
+    write(path)
+    return path
+
+
+class Run:
+    """What the command printed, in this process."""
+
+    def __init__(self, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+        self._captured = capsysbinary
+
+    def __call__(self, *words: object) -> tuple[bytes, str]:
+        self.status = main([str(it) for it in words])
+        out, err = self._captured.readouterr()
+        return out, err.decode()
+
+    def same(self, *words: object) -> str:
+        """Assert that it is the same with and without the index; return what was said."""
+        found, said = self(*words)
+        assert found == self(*words, "--no-index")[0]
+        assert found
+        return said
+
+
+@pytest.fixture
+def run(capsysbinary: pytest.CaptureFixture[bytes]) -> Run:
+    return Run(capsysbinary)
+
+
+RESPONSES = ("--type", "response", "--json")
+
+
+def questions(path: Path) -> Iterator[tuple[object, ...]]:
+    yield "cat", path, "--uri", URI
+    yield "cat", path, "--uri", FAR, "--until", "2026-01-02"
+    yield "ls", path, "--uri", URI, *RESPONSES
+    yield "ls", path, "--host", "example.com", *RESPONSES
+    yield "ls", path, "--uri", "*film*", "--since", "2026-01-02", *RESPONSES
+
+
+@pytest.mark.parametrize("name", [None, "index.cdxj"])
+def test_an_index_beside_the_file_is_used_and_said_once(run: Run, archive: Path, name: str | None) -> None:
+    found = indexed(archive, name)
+    for words in questions(archive):
+        assert run.same(*words) == f"seekwarc: using index {found}; --no-index reads the files\n"
+
+
+def test_without_an_index_nothing_is_said(run: Run, archive: Path) -> None:
+    for words in questions(archive):
+        assert run.same(*words) == ""
+
+
+def test_a_list_of_other_records_is_read_from_the_file(run: Run, archive: Path) -> None:
+    indexed(archive)
+    for words in (["ls", archive], ["ls", archive, "--uri", URI], ["ls", archive, "--type", "response"]):
+        assert run.same(*words) == ""
+
+
+def test_one_index_is_of_all_files_in_its_folder(run: Run, tmp_path: Path) -> None:
+    paths = [tmp_path / f"{number}.warc.gz" for number in range(3)]
+    for number, path in enumerate(paths):
+        write(path, days=number + 1)
+    index({it.name: it for it in paths}, tmp_path / "index.cdxj")
+    assert run.same("cat", tmp_path, "--uri", URI).count("using index") == 1
+    assert run.same("ls", tmp_path, "--uri", URI, "--type", "response").count("using index") == 1
+
+
+def test_only_the_file_shows_what_an_index_does_not_list(run: Run, archive: Path) -> None:
+    with seekwarc.open(archive, "a") as out:
+        out.write_resource("urn:note", b"note: it\r\n", "application/warc-fields")
+    indexed(archive)
+    assert "using index" in run.same("cat", archive, "--uri", "urn:note")
+
+
+def test_an_index_is_not_used_once_the_file_has_grown(run: Run, archive: Path) -> None:
+    found = indexed(archive)
+    write(archive, mode="a", days=4)
+    os.utime(found)
+    for words in questions(archive):
+        said = run.same(*words)
+        assert f"{found} is not used: crawl" in said
+        assert "using index" not in said
+
+
+def test_an_index_is_not_used_once_the_file_is_newer(run: Run, archive: Path) -> None:
+    found = indexed(archive)
+    os.utime(archive, ns=(0, found.stat().st_mtime_ns + 1))
+    assert f"{found} is not used: it is older than" in run.same("cat", archive, "--uri", URI)
+
+
+@pytest.mark.parametrize("days", [1, 2, 5])
+def test_the_index_of_another_file_is_not_used(run: Run, archive: Path, days: int) -> None:
+    found = indexed(archive)
+    write(archive, days=days) if archive.unlink() is None else None
+    os.utime(found)
+    for words in questions(archive):
+        if not (days == 1 and "--since" in words):
+            assert f"{found} is not used" in run.same(*words)
+
+
+def test_the_index_of_another_folder_is_not_used(run: Run, archive: Path) -> None:
+    archive.with_name("other.warc.gz").write_bytes(archive.read_bytes())
+    indexed(archive.with_name("other.warc.gz"), "index.cdxj")
+    said = run.same("cat", archive, "--uri", URI)
+    assert f"index.cdxj is not used: it does not list {archive.name}" in said
+
+
+def test_a_line_that_leads_to_another_record_is_not_followed(run: Run, archive: Path) -> None:
+    found = indexed(archive)
+    lines = found.read_bytes().splitlines()
+    ends = [it.partition(b'"length"')[2] for it in lines]
+    swapped = [
+        it.partition(b'"length"')[0] + b'"length"' + end
+        for it, end in zip(lines, reversed(ends), strict=True)
+    ]
+    found.write_bytes(b"\n".join(swapped) + b"\n")
+    said = run.same("cat", archive, "--uri", URI)
+    assert "the file is read instead" in said
+    run("ls", archive, "--uri", FAR, *RESPONSES)
+    assert run.status == 1
+
+
+def test_a_damaged_index_is_said_and_not_used(run: Run, archive: Path) -> None:
+    found = indexed(archive)
+    lines = found.read_bytes()
+    for damage in (
+        b"\x00" * 50,
+        lines[:-30],
+        lines[: len(lines) // 2] + b"\n" + lines,
+        b"<html>no</html>\n",
+        b"",
+    ):
+        found.write_bytes(damage)
+        for words in questions(archive):
+            assert f"{found}" in run.same(*words)
+
+
+@pytest.mark.parametrize("examples", [60, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_no_flipped_byte_of_an_index_changes_what_comes_out(run: Run, tmp_path: Path, examples: int) -> None:
+    path = tmp_path / "crawl.warc.gz"
+    write(path)
+    found = indexed(path)
+    sound = found.read_bytes()
+    rnd = random.Random(44)
+    wanted = {uri: run("cat", path, "--uri", uri, "--no-index")[0] for uri in (URI, OTHER, FAR)}
+    for _ in range(examples):
+        data = bytearray(sound)
+        data[rnd.randrange(len(data))] ^= 1 << rnd.randrange(8)
+        found.write_bytes(data)
+        uri = rnd.choice([*wanted])
+        assert run("cat", path, "--uri", uri)[0] == wanted[uri], bytes(data)
+
+
+class Folder(RangeServer):
+    """Serves the files of a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(b"")
+        self.folder = folder
+
+    def content_of(self, target: str) -> Content | None:
+        path = self.folder / target.removeprefix("/")
+        return Content(path.read_bytes()) if path.is_file() else None
+
+    def targets(self) -> list[str]:
+        return [it.target for it in self.asked]
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Folder]:
+    with seekwarc.open(tmp_path / "far.warc.gz", "w", compression="gz") as out:
+        for number in range(12):
+            out.write_response(f"http://example.org/{number}", HEAD + noise(400_000, seed=number))
+    with Folder(tmp_path) as server:
+        yield server
+
+
+@pytest.mark.needs("module:obstore")
+class TestRemote:
+    URI = "http://example.org/7"
+
+    def test_a_missing_index_costs_two_requests_and_no_word(self, run: Run, server: Folder) -> None:
+        url = f"{server.root}/far.warc.gz"
+        assert run.same("cat", url, "--uri", self.URI) == ""
+        asked = server.targets()
+        assert sorted(it for it in asked if "cdxj" in it) == ["/far.warc.gz.cdxj", "/index.cdxj"]
+
+    @pytest.mark.parametrize("name", [None, "index.cdxj"])
+    def test_an_index_saves_reading_the_file(self, run: Run, server: Folder, name: str | None) -> None:
+        indexed(server.folder / "far.warc.gz", name)
+        url = f"{server.root}/far.warc.gz"
+        words = ("cat", url, "--uri", self.URI, "--range", ":1000")
+        wanted = run(*words, "--no-index")[0]
+        server.forget()
+        found, said = run(*words)
+        assert found == wanted
+        assert f"using index {server.root}/{name or 'far.warc.gz.cdxj'}" in said
+        assert len(server.asked) <= 6, [(it.target, it.range, it.status) for it in server.asked]
+
+    def test_a_stale_index_is_not_used(self, run: Run, server: Folder) -> None:
+        path = server.folder / "far.warc.gz"
+        indexed(path)
+        with seekwarc.open(path, "a", compression="gz") as out:
+            out.write_response(self.URI, HEAD + b"later")
+        assert "is not used" in run.same("cat", f"{server.root}/far.warc.gz", "--uri", self.URI)
+
+    def test_an_answer_that_is_no_index_is_said(self, run: Run, server: Folder) -> None:
+        (server.folder / "index.cdxj").write_bytes(b"<!doctype html>\n")
+        assert "index.cdxj" in run.same("cat", f"{server.root}/far.warc.gz", "--uri", self.URI)
+
+    def test_a_large_index_is_left_to_index(
+        self, run: Run, server: Folder, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        indexed(server.folder / "far.warc.gz")
+        monkeypatch.setattr("seekwarc.cdx.beside.MAX_FETCHED", 100)
+        assert "only if --index names it" in run.same("cat", f"{server.root}/far.warc.gz", "--uri", self.URI)
