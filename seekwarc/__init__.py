@@ -212,12 +212,8 @@ def open(  # noqa: A001
 
     Args:
         target: A path, a URL or a binary file object; for reading also bytes or a `RangeSource`. If it is the
-            if (package := open_package(name, **options)) is not None:
-                return cast("Reader", package)
-        if name and os.path.isdir(name):
-            from seekwarc.collection.collection import Collection
-
-            return cast("Reader", Collection(name, **options))
+            name of a WACZ (.wacz), the result is a `Wacz`, which type checkers see if that is called instead;
+            of a WACZ that has others as members, a list of them in JSON, or a folder, a `Collection`.
         mode: "r" returns a `Reader`, "w" a `Writer`, "a" a `Writer` that continues the file.
         **options: Options of that class.
 

@@ -66,6 +66,8 @@ class IndexBeside:
             for capture in index:
                 file = capture.filename
                 if file not in files:
+                    if is_wanted(capture):
+                        self._check_other(file)
                     continue
                 end = capture.offset + (capture.length or 0)
                 self._ends[file] = max(end, self._ends.get(file, 0))
@@ -74,6 +76,12 @@ class IndexBeside:
                     count += 1
                     if count > MAX_CAPTURES:
                         raise LimitError(f"more than {MAX_CAPTURES} of its lines match", source=name)
+
+    def _check_other(self, file: str) -> None:
+        """Refuse a line of a file that does not exist: the name of one that does may be damaged."""
+        folder = self.name.removesuffix(INDEX_OF_FOLDER)
+        if folder == self.name or not (is_url(folder) or os.path.isfile(os.path.join(folder, file))):
+            raise FormatError(f"it lists {file}, which is not here", source=self.name)
 
     def check(self, archive: Reader) -> None:
         """Compare the index with an archive as that is now.

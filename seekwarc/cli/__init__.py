@@ -176,6 +176,9 @@ def _run(verb: Verb, words: list[str]) -> int:
     # The verb has said of each empty file what it means.
     if {*expanded.passed_over.values()} - {IS_EMPTY} and not getattr(options, "quiet", False):
         say(str(expanded))
+    # A verb that shows progress counts what it reads.
+    if (meter := getattr(options, "meter", None)) is not None:
+        meter.end()
     return status
 
 

@@ -8,9 +8,9 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 from seekwarc.cli.arguments import add_jobs_argument, add_output_arguments
 from seekwarc.cli.options import (
@@ -23,7 +23,7 @@ from seekwarc.cli.options import (
     writer_options,
 )
 from seekwarc.cli.printing import passed_over, printable, report, say
-from seekwarc.cli.progress import progress_bar, progress_is_seen, watch
+from seekwarc.cli.progress import Advance, advancing, watch
 from seekwarc.cli.targets import absolute, existing_option, output_target
 from seekwarc.compiling import override
 from seekwarc.errors import SeekWarcError, SourceError, TargetError, TargetExistsError
@@ -39,9 +39,6 @@ from seekwarc.storage.zip_members import is_wacz, split_name
 from seekwarc.system import cores, default_threads
 from seekwarc.write.files import refuse_url
 from seekwarc.write.output import NoOutput, Output
-
-if TYPE_CHECKING:
-    from tqdm import tqdm
 
 __all__ = [
     "Printer",
@@ -267,7 +264,7 @@ class Printer(Report):
     is_dry: bool = field(default=False, init=False)
     show_json: bool = field(default=False, init=False)
     show_names: bool = field(default=False, init=False)
-    bar: tqdm[Any] | None = field(default=None, init=False)
+    advance: Advance | None = field(default=None, init=False)
     _counts: Counter[Status] = field(default_factory=Counter, init=False)
     _failed: list[Outcome] = field(default_factory=list, init=False)
 
@@ -278,8 +275,8 @@ class Printer(Report):
 
     @override
     def on_progress(self, size: int) -> None:
-        if self.bar is not None:
-            self.bar.update(size)
+        if self.advance is not None:
+            self.advance(size)
 
     @override
     def on_outcome(self, outcome: Outcome) -> None:
@@ -314,8 +311,8 @@ class Printer(Report):
             text = f"would be written: {text}"
         return f"{names}: {text}" if text is not None and self.show_names and job.target else text
 
-    def _beside_the_bar(self) -> Any:  # noqa: ANN401
-        return nullcontext() if self.bar is None else self.bar.external_write_mode(file=sys.stderr)
+    def _beside_the_bar(self) -> AbstractContextManager[object]:
+        return self.advance.beside_the_bar() if self.advance is not None else nullcontext()
 
     def say_failed(self, *, passes_over: bool) -> None:
         """Say how many files failed, if any: what is printed is about the others."""
@@ -363,9 +360,9 @@ def run_batch(options: argparse.Namespace, jobs: Sequence[Job], work: Work, prin
     )
     printer.is_dry = options.dry_run
     with ExitStack() as opened:
-        if shows_bar and progress_is_seen(options):
-            total = sum(map(size_of, jobs))
-            printer.bar = opened.enter_context(progress_bar(total, f"{len(jobs)} files"))
+        if shows_bar and not options.quiet:
+            label, total = counted(len(jobs), "file"), sum(map(size_of, jobs))
+            printer.advance = opened.enter_context(advancing(options, label, total))
         status = run(
             jobs,
             work,

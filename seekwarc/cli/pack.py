@@ -20,7 +20,7 @@ from typing import BinaryIO, cast, get_args
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments
 from seekwarc.cli.options import add_quiet_argument, add_writer_arguments, writer_options
 from seekwarc.cli.printing import done_json, picked, printable, report
-from seekwarc.cli.progress import WatchedStream, progress_bar, progress_is_seen
+from seekwarc.cli.progress import WatchedStream, advancing
 from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option, input_target, output_target
 from seekwarc.errors import SeekWarcError, SourceError
@@ -61,13 +61,13 @@ def run(options: argparse.Namespace) -> int:
     settings = {"base_uri": options.base_uri, "existing": existing, **writer_options(options)}
     if options.dedup:
         settings["dedup"] = Duplicates()
-    if progress_is_seen(options):
-        total = sum(file.stat().st_size for file in files if isinstance(file, Path))
-        with progress_bar(total, "packing") as bar:
-            settings["on_progress"] = lambda _, file: cast("BinaryIO", WatchedStream(file, bar.update))
-            written = pack(files, target, **settings)
-    else:
+    if options.quiet:
         written = pack(files, target, **settings)
+    else:
+        total = sum(file.stat().st_size for file in files if isinstance(file, Path))
+        with advancing(options, "packing", total) as advance:
+            settings["on_progress"] = lambda _, file: cast("BinaryIO", WatchedStream(file, advance))
+            written = pack(files, target, **settings)
     for path, record in written:
         size = record.content_length
         if options.json:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from seekwarc.cli.progress import watch
+from seekwarc.cli import main, progress
+from seekwarc.cli.progress import advancing, watch
 from seekwarc.storage.local import BytesSource
 from tests.cli.conftest import Answer, Crawl, run_on_terminal
 from tests.support.foreign import Foreign, text
@@ -78,6 +79,74 @@ def test_tables_read_first_are_no_progress(server: RangeServer, tmp_path: Path) 
     assert shares[-1] == 100
 
 
-def test_without_a_terminal_nothing_is_watched() -> None:
+def test_with_quiet_nothing_is_watched() -> None:
     source = BytesSource(b"x")
-    assert watch(argparse.Namespace())(source, "reading") is source
+    assert watch(argparse.Namespace(quiet=True))(source, "reading") is source
+
+
+# Without a terminal.
+
+
+class Clock:
+    """A clock that goes on by some seconds whenever it is looked at."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, step: float = 0.0) -> None:
+        self.now, self.step = 1000.0, step
+        monkeypatch.setattr(progress, "monotonic", self)
+
+    def __call__(self) -> float:
+        self.now += self.step
+        return self.now
+
+
+def test_a_line_a_minute_says_how_far_it_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = Clock(monkeypatch)
+    with advancing(argparse.Namespace(quiet=False), "3 files", 8 << 20) as advance:
+        for _ in range(8):
+            clock.now += 25
+            advance(1 << 20)
+    assert capsys.readouterr().err.splitlines() == [
+        "seekwarc: 3 files: 3.0 MiB of 8.0 MiB (38%) after 75 s",
+        "seekwarc: 3 files: 6.0 MiB of 8.0 MiB (75%) after 2 min",
+    ]
+
+
+@pytest.mark.parametrize(
+    "words", [("convert", "FILE", "NEW"), ("convert", "FILE", "-n", "NEW"), ("verify", "FILE")]
+)
+def test_what_took_long_ends_with_its_rate(
+    words: tuple[str, ...],
+    crawl: Crawl,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    names = {"FILE": str(crawl.path("warc.gz")), "NEW": str(tmp_path / "new.warc.zst")}
+    words = tuple(names.get(it, it) for it in words)
+    Clock(monkeypatch, step=7)
+    assert main([*words, "--jobs", "1"]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"seekwarc: 1\.[0-9] MiB in [0-9]+ s, [0-9.]+ KiB/s", said[-1]), said
+    for path in tmp_path.iterdir():
+        path.unlink()
+    assert main([*words, "--jobs", "1", "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_what_was_quick_ends_without_a_rate(crawl: Crawl, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(crawl.zst)]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_what_is_read_to_be_checked_is_no_part_of_the_rate(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = Clock(monkeypatch)
+    options = argparse.Namespace(quiet=False)
+    for label in ("converting", "checking"):
+        watch(options)(BytesSource(bytes(1 << 20)), label).read(0, 1 << 20)
+    clock.now += 16
+    options.meter.end()
+    assert capsys.readouterr().err == "seekwarc: 1.0 MiB in 16 s, 64.0 KiB/s\n"
