@@ -49,6 +49,7 @@ __all__ = [
     "output_of",
     "planned_jobs",
     "refuse_flat",
+    "processes_of",
     "refuse_unsound",
     "renamed",
     "run_batch",
@@ -91,7 +92,7 @@ def add_batch_arguments(
     parser.set_defaults(keep_going=looks, dry_run=False)
 
 
-def _processes(options: argparse.Namespace, jobs: Sequence[Job]) -> int:
+def processes_of(options: argparse.Namespace, jobs: Sequence[Job]) -> int:
     """Return how many processes share the work."""
     if options.jobs is not None:
         return int(options.jobs)
@@ -105,7 +106,7 @@ def writer_options_of_each(options: argparse.Namespace, jobs: Sequence[Job]) -> 
     if options.dask is not None:
         # A cluster has a worker thread for each core.
         given.setdefault("threads", 1)
-    elif len(jobs) > 1 and (processes := _processes(options, jobs)) > 1:
+    elif len(jobs) > 1 and (processes := processes_of(options, jobs)) > 1:
         given.setdefault("threads", max(1, default_threads() // processes))
     return given
 
@@ -348,7 +349,7 @@ def run_batch(options: argparse.Namespace, jobs: Sequence[Job], work: Work, prin
         pool = _cluster(options)
         jobs = [Job(absolute(job.source), job.target and absolute(job.target)) for job in jobs]
         folder = folder and absolute(folder)
-    processes = _processes(options, jobs)
+    processes = processes_of(options, jobs)
     if (pool is not None or (processes > 1 and len(jobs) > 1)) and any(it.source == "-" for it in jobs):
         option = "--jobs" if pool is None else "--dask"
         raise SeekWarcError(f"standard input can be read by one process only: leave out {option}")

@@ -13,7 +13,8 @@ the tree below that folder unless --flat is given. A file that exists already an
 bytes is skipped, so the same command continues after an interruption. (With --no-verify, a file is skipped if
 it is no older than FILE.) The last line says what the files converted took before and take now.
 
---dry-run converts and keeps nothing: it takes as long, and says the sizes and the exit status of the run.
+--dry-run keeps nothing. What can be converted in 20 seconds is, and its sizes and the exit status of the run
+are said; of more, a sample is converted in that time, and the likely sizes and hours of all are said.
 
 With a dictionary, its saving is measured on some of the records. `--dictionary train` trains one on records
 of SRC, which is then read twice, and measures on other records.
@@ -102,7 +103,13 @@ def run(options: argparse.Namespace) -> int:
     if trains:
         options.dictionary = None
     settings = writer_options_of_each(options, jobs) if compression == "zst" else writer_options(options)
-    work = _Converting(options, compression, settings, limit_options(options), trains)
+    limits = limit_options(options)
+    if options.dry_run and not trains:
+        from seekwarc.cli.estimates import print_estimate
+
+        if print_estimate(options, jobs, compression, settings, limits):
+            return 0
+    work = _Converting(options, compression, settings, limits, trains)
     became = "would become" if options.dry_run else "became"
     saved = _Saved(became)
     printer = Printer(partial(_text, became), partial(_fields, options), keep=saved.add, total=saved.text)

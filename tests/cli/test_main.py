@@ -65,6 +65,7 @@ def test_every_file_of_a_verb_is_listed() -> None:
         "batch",
         "beside",
         "copying",
+        "estimates",
         "options",
         "passing",
         "payloads",

@@ -114,7 +114,7 @@ def test_a_line_a_minute_says_how_far_it_is(
 
 
 @pytest.mark.parametrize(
-    "words", [("convert", "FILE", "NEW"), ("convert", "FILE", "-n", "NEW"), ("verify", "FILE")]
+    "words", [("convert", "FILE", "NEW"), ("convert", "-n", "FILE", "NEW"), ("verify", "FILE")]
 )
 def test_what_took_long_ends_with_its_rate(
     words: tuple[str, ...],
