@@ -27,7 +27,7 @@ MINUTE: Final = 60.0
 LONG: Final = 10.0
 """Seconds after which the rate of a verb is said."""
 CHECKING: Final = "checking"
-"""Label of a source that was just written: reading it is no part of the rate."""
+"""Label of a source that was just written: reading it does not count in the rate."""
 
 
 class Meter:

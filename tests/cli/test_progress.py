@@ -140,7 +140,7 @@ def test_what_was_quick_ends_without_a_rate(crawl: Crawl, capsys: pytest.Capture
     assert capsys.readouterr().err == ""
 
 
-def test_what_is_read_to_be_checked_is_no_part_of_the_rate(
+def test_what_is_read_to_be_checked_does_not_count(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = Clock(monkeypatch)
