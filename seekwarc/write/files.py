@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, Literal
 from seekwarc.errors import TargetError, TargetExistsError
 from seekwarc.storage.expand import UNFINISHED
 from seekwarc.storage.remote_url import is_url, shown_url
-from seekwarc.system import is_at, lock_for_writing, replace
+from seekwarc.system import HOLDS_OPEN_FILES, is_at, lock_for_writing, replace
 
 if TYPE_CHECKING:
     from seekwarc.storage.upload import StoredObject
@@ -33,6 +33,7 @@ __all__ = [
     "refuse_same_file",
     "refuse_url",
     "remove",
+    "remove_empty",
     "save_hint",
     "sync_folder",
     "unfinished_name",
@@ -183,6 +184,28 @@ def remove(name: str) -> None:
             _stored(name).remove()
         else:
             os.unlink(name)
+
+
+def remove_empty(path: str, process: int, opened: list[BinaryIO]) -> None:
+    """Remove a file of this process that nothing was written to, unless another writer has it.
+
+    Args:
+        path: Its path.
+        process: The process that made it.
+        opened: The file, or nothing if it was interrupted while it was opened. A closed one is left as it is.
+    """
+    if os.getpid() == process:
+        # `fileno` of a closed file raises ValueError.
+        with contextlib.suppress(OSError, ValueError):
+            if not opened:
+                opened.append(open(path, "r+b", 0))  # noqa: SIM115
+            lock_for_writing(opened[0])
+            own = os.fstat(opened[0].fileno())
+            if HOLDS_OPEN_FILES:
+                opened[0].close()
+            if not own.st_size and is_at(own, path):
+                os.unlink(path)
+            opened[0].close()
 
 
 def _stored(url: str) -> StoredObject:

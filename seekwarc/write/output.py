@@ -28,7 +28,6 @@ from seekwarc.system import (
     begin_partial,
     is_at,
     is_broken_pipe,
-    lock_for_writing,
     set_mode,
     sync,
     write_all,
@@ -40,6 +39,7 @@ from seekwarc.write.files import (
     mode_for,
     refuse_existing,
     refuse_place,
+    remove_empty,
     save_hint,
     sync_folder,
     unfinished_name,
@@ -340,7 +340,7 @@ class OpenOutput(FileOutput):
             return
         # Set up before the file is made: a signal may come between any two lines, here and in the callers.
         opened: list[BinaryIO] = []
-        self._remove_empty = weakref.finalize(self, _remove_empty, self.place, os.getpid(), opened)
+        self._remove_empty = weakref.finalize(self, remove_empty, self.place, os.getpid(), opened)
         try:
             opened.append(open(self.place, "xb", 0, opener=self._open_new))  # noqa: SIM115
         except FileExistsError:
@@ -488,18 +488,3 @@ def _remove(path: str, process: int, opened: list[BinaryIO]) -> None:
             for file in opened:
                 file.close()
             os.unlink(path)
-
-
-def _remove_empty(path: str, process: int, opened: list[BinaryIO]) -> None:
-    if os.getpid() == process:
-        # A closed file has been finished, left or refused: it raises ValueError.
-        with contextlib.suppress(OSError, ValueError):
-            if not opened:
-                opened.append(open(path, "r+b", 0))  # noqa: SIM115
-            lock_for_writing(opened[0])
-            own = os.fstat(opened[0].fileno())
-            if HOLDS_OPEN_FILES:
-                opened[0].close()
-            if not own.st_size and is_at(own, path):
-                os.unlink(path)
-            opened[0].close()

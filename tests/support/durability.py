@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = f"{Path(seekwarc.__file__).parent}{os.sep}"
 APPEND = "append"
 """In the place of a verb: a program that continues a file."""
-IGNORED = {"__del__", "_remove", "_remove_empty"}
+IGNORED = {"__del__", "_remove", "remove_empty"}
 """Functions that Python calls by itself, and lets nothing out of: a signal in them is lost."""
 
 
