@@ -38,7 +38,7 @@ from seekwarc.system import (
     temporary_folder,
     threads_for,
 )
-from tests.cli.conftest import wait_for
+from tests.support.processes import wait_until
 
 PACKAGE = Path(seekwarc.__file__).parent
 TESTS = Path(__file__).parent
@@ -236,7 +236,7 @@ def test_a_signal_comes_in_the_main_thread_to_the_handler_of_that_moment(way, re
         signal.signal(signal.SIGTERM, lambda *_: raise_signal_after(0.01, signal.SIGTERM))
         raise_signal_after(0.01, signal.SIGTERM)
         signal.signal(signal.SIGTERM, lambda *_: came.append(threading.current_thread()))
-        wait_for(lambda: came != [])
+        wait_until(lambda: came != [])
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

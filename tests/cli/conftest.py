@@ -10,7 +10,6 @@ import re
 import struct
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,7 @@ import pytest
 import zstandard
 
 from tests.support.foreign import Foreign, Put, text
-from tests.support.processes import PATIENT
+from tests.support.processes import PATIENT, wait_until
 from tests.support.writing import noise
 
 FRAME = 64 << 10
@@ -233,17 +232,10 @@ def decompressed(path: Path) -> bytes:
     return data
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it never came so far"
-        time.sleep(0.01)
-
-
 def wait_until_read(pipe: IO[bytes]) -> None:
     """Wait until the process at the other end of a pipe has taken all that was written to it."""
     fcntl, termios = map(pytest.importorskip, ("fcntl", "termios"))
-    wait_for(lambda: fcntl.ioctl(pipe.fileno(), termios.FIONREAD, bytes(4)) == bytes(4))
+    wait_until(lambda: fcntl.ioctl(pipe.fileno(), termios.FIONREAD, bytes(4)) == bytes(4))
 
 
 def run_on_terminal(*words: object) -> tuple[int, bytes]:

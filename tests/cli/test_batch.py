@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import seekwarc
-from tests.cli.conftest import Answer, decompressed, run_on_terminal, wait_for
+from tests.cli.conftest import Answer, decompressed, run_on_terminal
 from tests.support.foreign import Foreign, text
-from tests.support.processes import PATIENT
+from tests.support.processes import PATIENT, wait_until
 from tests.support.writing import noise
 
 pytestmark = pytest.mark.slow
@@ -297,14 +297,14 @@ def test_a_signal_ends_all_processes_at_once_and_leaves_nothing(start, tmp_path,
     target = tmp_path / "new"
     words = ("convert", sources, "--to-dir", target, "--jobs", 2, "--level", 19)
     process = start(*words, start_new_session=True)
-    wait_for(lambda: len(list(target.glob(".seekwarc-*/.*.partial"))) == 2, 60)
+    wait_until(lambda: len(list(target.glob(".seekwarc-*/.*.partial"))) == 2)
     # As a terminal does: to every process of the group.
     os.killpg(process.pid, number)
     stdout, stderr = process.communicate(timeout=PATIENT)
     assert process.returncode == status
     assert (stdout, stderr) == (b"", b"seekwarc: stopped\n")
     assert os.listdir(target) == []
-    wait_for(lambda: not processes_of(process.pid))
+    wait_until(lambda: not processes_of(process.pid))
 
 
 @pytest.mark.slow
@@ -314,12 +314,12 @@ def test_a_signal_ends_all_processes_at_once_and_leaves_nothing(start, tmp_path,
 def test_a_signal_ends_work_on_parts_of_a_file_and_leaves_nothing(start, tmp_path, words) -> None:
     (tmp_path / "a.warc").write_bytes(Foreign().record(noise(20_000)).plain().bytes() * 4000)
     process = start(*words.format(tmp_path).split(), "--jobs", 2, start_new_session=True)
-    wait_for(lambda: len(list(tmp_path.glob("**/.seekwarc-*/[0-9]*"))) == 2, 60)
+    wait_until(lambda: len(list(tmp_path.glob("**/.seekwarc-*/[0-9]*"))) == 2)
     os.killpg(process.pid, signal.SIGINT)
     stdout, stderr = process.communicate(timeout=PATIENT)
     assert (process.returncode, stdout, stderr) == (130, b"", b"seekwarc: stopped\n")
     assert os.listdir(tmp_path) == ["a.warc"]
-    wait_for(lambda: not processes_of(process.pid))
+    wait_until(lambda: not processes_of(process.pid))
 
 
 def processes_of(group: int) -> list[str]:

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 import seekwarc
-from tests.cli.conftest import FILM_URI, FORMS, assert_well_behaved, run_on_terminal, wait_for
+from tests.cli.conftest import FILM_URI, FORMS, assert_well_behaved, run_on_terminal
 from tests.support.foreign import Foreign, gzip_member, some_dictionary, text, warc_header
 from tests.support.joined import assert_right, decompressed
-from tests.support.processes import PATIENT
+from tests.support.processes import PATIENT, wait_until
 from tests.support.writing import noise, small_dictionary, written
 
 
@@ -275,7 +275,7 @@ def test_a_signal_leaves_nothing(start, crawl, tmp_path, number, status) -> None
     process = start("concat", crawl.zst, "-", "-o", tmp_path / "new.warc.zst")
     process.stdin.write(crawl.zst.read_bytes())
     process.stdin.flush()
-    wait_for(lambda: bool(left_in(tmp_path)))
+    wait_until(lambda: bool(left_in(tmp_path)))
     process.send_signal(number)
     stdout, stderr = process.communicate(timeout=PATIENT)
     assert process.returncode == status
@@ -287,7 +287,7 @@ def test_a_signal_leaves_nothing(start, crawl, tmp_path, number, status) -> None
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_in_the_middle_leaves_nothing(start, other, tmp_path, number, status) -> None:
     process = start("concat", *[other] * 3000, "-o", tmp_path / "new.warc.zst")
-    wait_for(lambda: any(file.stat().st_size > 2_000_000 for file in tmp_path.iterdir()))
+    wait_until(lambda: any(file.stat().st_size > 2_000_000 for file in tmp_path.iterdir()))
     process.send_signal(number)
     stdout, stderr = process.communicate(timeout=PATIENT)
     assert process.returncode == status

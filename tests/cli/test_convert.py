@@ -23,11 +23,10 @@ from tests.cli.conftest import (
     assert_well_behaved,
     decompressed,
     run_on_terminal,
-    wait_for,
     wait_until_read,
 )
 from tests.support.foreign import Foreign, gzip_member, some_dictionary, text, warc_header
-from tests.support.processes import PATIENT
+from tests.support.processes import PATIENT, wait_until
 from tests.support.writing import noise
 
 DIRECTIONS = [(source, target) for source in FORMS for target in FORMS]
@@ -479,7 +478,7 @@ def test_a_signal_leaves_nothing(start, tmp_path, number, status, target) -> Non
     # More than pipes and buffers hold, so that a part has been written when the signal comes.
     process.stdin.write(warc_header(9 << 20) + noise(8 << 20))
     process.stdin.flush()
-    wait_for(lambda: any(file.stat().st_size for file in tmp_path.iterdir()))
+    wait_until(lambda: any(file.stat().st_size for file in tmp_path.iterdir()))
     assert [name.endswith(".partial") for name in left_in(tmp_path)] == [True]
     process.send_signal(number)
     stdout, stderr = process.communicate(timeout=PATIENT)
@@ -742,7 +741,7 @@ def half_written(start, target: Path) -> subprocess.Popen:
     process = start("convert", "-", target)
     process.stdin.write(warc_header(9 << 20) + noise(8 << 20))
     process.stdin.flush()
-    wait_for(
+    wait_until(
         lambda: any(f"-{process.pid}-" in it.name and it.stat().st_size for it in target.parent.iterdir())
     )
     return process

@@ -100,7 +100,7 @@ def test_devices_and_pipes_are_written_to_without_force(command, crawl, tmp_path
     out = command("convert", crawl.zst, target, "--to", "gz", cwd=tmp_path).out
     assert "the new file holds the same" in out
     if target == "fifo":
-        assert reader.wait(10) == 0
+        assert reader.wait(PATIENT) == 0
 
 
 def test_an_empty_name_is_refused(command, crawl, tmp_path) -> None:

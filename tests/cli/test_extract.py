@@ -18,8 +18,8 @@ import pytest
 import seekwarc
 from seekwarc.make.extracting import Extractor
 from seekwarc.read.selection import Selection
-from tests.cli.conftest import FORMS, run_on_terminal, wait_for
-from tests.support.processes import PATIENT
+from tests.cli.conftest import FORMS, run_on_terminal
+from tests.support.processes import PATIENT, wait_until
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "spec-notes" / "json.schema.json").read_text())
 
@@ -158,7 +158,7 @@ def test_an_interrupt_leaves_whole_files_that_are_listed(
 ) -> None:
     folder = tmp_path / "new"
     process = start("extract", many_payloads, "-o", folder)
-    wait_for(lambda: len(list(folder.glob("*.bin"))) >= 20)
+    wait_until(lambda: len(list(folder.glob("*.bin"))) >= 20)
     time.sleep(after * random.random())
     process.send_signal(number)
     stderr = process.communicate(timeout=PATIENT)[1]

@@ -8,10 +8,9 @@ import signal
 import pytest
 
 import seekwarc
-from tests.cli.conftest import wait_for
 from tests.support.captures import SITES, related
 from tests.support.foreign import Foreign
-from tests.support.processes import PATIENT
+from tests.support.processes import PATIENT, wait_until
 from tests.support.writing import noise
 
 
@@ -114,7 +113,7 @@ def test_a_stopped_run_leaves_the_inputs_and_no_result(start, tmp_path, number, 
     source, target = tmp_path / "source.warc.zst", tmp_path / "new.warc.zst"
     source.write_bytes(made.bytes())
     process = start("filter", source, "-o", target)
-    wait_for(lambda: list(tmp_path.glob(".new*")))
+    wait_until(lambda: list(tmp_path.glob(".new*")))
     process.send_signal(number)
     process.communicate(timeout=PATIENT)
     assert process.returncode == status

@@ -12,9 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from seekwarc.format.cdxj import CdxjLine
-from tests.cli.conftest import FILM_URI, FORMS, record_header, run_on_terminal, wait_for
+from tests.cli.conftest import FILM_URI, FORMS, record_header, run_on_terminal
 from tests.support.crawls import heritrix
 from tests.support.foreign import Foreign, gzip_member
+from tests.support.processes import PATIENT, wait_until
 
 
 def lines_of(stored: bytes) -> list[CdxjLine]:
@@ -141,9 +142,9 @@ def test_an_interrupt_leaves_no_index(start, crawl, tmp_path) -> None:
     process = start("index", "-", "--stdin-name", "x", "-o", tmp_path / "out.cdxj")
     process.stdin.write(crawl.content[:100_000])
     process.stdin.flush()
-    wait_for(lambda: os.listdir(tmp_path) != [])
+    wait_until(lambda: os.listdir(tmp_path) != [])
     process.send_signal(signal.SIGINT)
-    assert process.wait(20) == 130
+    assert process.wait(PATIENT) == 130
     assert b"Traceback" not in process.stderr.read()
     assert os.listdir(tmp_path) == []
 

@@ -13,9 +13,9 @@ import pytest
 
 import seekwarc
 from seekwarc.format.uri import as_utf8
-from tests.cli.conftest import run_on_terminal, wait_for
+from tests.cli.conftest import run_on_terminal
 from tests.support.foreign import text
-from tests.support.processes import PATIENT
+from tests.support.processes import PATIENT, wait_until
 from tests.support.writing import noise
 
 
@@ -265,7 +265,7 @@ def test_a_signal_leaves_nothing(start, folder, tmp_path, number, status) -> Non
     words = ("-", "--stdin-name", "endless.bin", "-o", tmp_path / "new.warc.zst")
     process = start("pack", folder, *words)
     process.stdin.write(noise(1 << 20))
-    wait_for(lambda: any(path.name.endswith(".partial") for path in tmp_path.iterdir()))
+    wait_until(lambda: any(path.name.endswith(".partial") for path in tmp_path.iterdir()))
     process.send_signal(number)
     stderr = process.communicate(timeout=PATIENT)[1]
     assert process.returncode == status

@@ -15,9 +15,9 @@ import pytest
 import seekwarc
 from seekwarc.errors import NotFoundError
 from seekwarc.frames.dictionary import Dictionary
-from tests.cli.conftest import FILM_URI, FORMS, Answer, assert_well_behaved, run_on_terminal, wait_for
+from tests.cli.conftest import FILM_URI, FORMS, Answer, assert_well_behaved, run_on_terminal
 from tests.support.foreign import Foreign, some_dictionary, text
-from tests.support.processes import PATIENT
+from tests.support.processes import PATIENT, wait_until
 from tests.support.writing import noise
 
 pytestmark = pytest.mark.slow
@@ -341,7 +341,7 @@ def test_a_signal_leaves_nothing(start, tmp_path, number, status) -> None:
     source = tmp_path / "a.warc.zst"
     source.write_bytes(Foreign().record(noise(1 << 20) * 32, level=1, content_size=False).bytes() * 6)
     process = start("recover", source, folder / "saved.warc.zst", "--level", "15")
-    wait_for(lambda: any(file.stat().st_size for file in folder.iterdir()))
+    wait_until(lambda: any(file.stat().st_size for file in folder.iterdir()))
     process.send_signal(number)
     stdout, stderr = process.communicate(timeout=PATIENT)
     assert process.returncode == status

@@ -8,10 +8,9 @@ import signal
 import pytest
 
 import seekwarc
-from tests.cli.conftest import wait_for
 from tests.support.captures import SITES, related
 from tests.support.foreign import Foreign
-from tests.support.processes import PATIENT
+from tests.support.processes import PATIENT, wait_until
 from tests.support.writing import noise
 
 
@@ -127,7 +126,7 @@ def test_a_stopped_run_leaves_the_file(start, tmp_path, number) -> None:
     source = tmp_path / "source.warc.zst"
     source.write_bytes(made.bytes())
     process = start("redact", source, "--uri", "*/1", "--in-place")
-    wait_for(lambda: list(tmp_path.glob(".source*")))
+    wait_until(lambda: list(tmp_path.glob(".source*")))
     process.send_signal(number)
     process.communicate(timeout=PATIENT)
     assert process.returncode == (143 if number == signal.SIGTERM else -9)

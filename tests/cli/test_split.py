@@ -10,10 +10,10 @@ import pytest
 
 import seekwarc
 from seekwarc.cli.sizes import human_size
-from tests.cli.conftest import FILM_URI, FORMS, run_on_terminal, wait_for
+from tests.cli.conftest import FILM_URI, FORMS, run_on_terminal
 from tests.support.foreign import Foreign
 from tests.support.joined import assert_right, decompressed
-from tests.support.processes import PATIENT
+from tests.support.processes import PATIENT, wait_until
 from tests.support.writing import noise
 
 
@@ -174,7 +174,7 @@ def test_a_signal_leaves_no_piece(start, tmp_path, number, status) -> None:
     folder = tmp_path / "pieces"
     folder.mkdir()
     process = start("split", tmp_path / "source.warc.zst", "-o", folder / "part", "--records", "1")
-    wait_for(lambda: len(list(folder.rglob(".part-*"))) > 5)
+    wait_until(lambda: len(list(folder.rglob(".part-*"))) > 5)
     process.send_signal(number)
     stdout, stderr = process.communicate(timeout=PATIENT)
     assert process.returncode == status

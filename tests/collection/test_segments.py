@@ -7,7 +7,6 @@ import hashlib
 import itertools
 import random
 import re
-import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -23,9 +22,9 @@ from seekwarc.format.warc import build_record_header
 from seekwarc.make.converting import convert
 from seekwarc.storage.local import LocalFileSource
 from tests.support.foreign import CRLF2, Foreign
-from tests.support.reading import time_limit
 from tests.support.rounds import rounds
 from tests.support.sources import RecordingSource
+from tests.support.work import watchdog
 from tests.support.writing import (
     DATE,
     HTTP_HEAD,
@@ -208,7 +207,7 @@ def test_many_segments_are_joined_in_the_order_of_their_numbers() -> None:
     made = parts(block, range(10, 5000, 10))
     assert len(made) == 500
     random.Random(3).shuffle(made)
-    with time_limit(10), Collection(files(made[:100], made[100:])) as collection:
+    with Collection(files(made[:100], made[100:])) as collection:
         record = collection.open_record(ORIGIN)
         assert record.block.read() == block
         assert len(record.segments) == 500
@@ -578,7 +577,6 @@ MAX_TABLE = 64 * KIB
 
 @pytest.mark.slow
 def test_a_range_of_300_mib_in_three_files_costs_what_its_frames_cost(tmp_path: Path) -> None:
-    begin = time.monotonic()
     stream = Repeated(noise(MIB), 300 * MIB)
     with seekwarc.Writer(tmp_path / "a.warc.zst", level=1, max_file_size=110 * MIB) as writer:
         writer.write_warcinfo({"software": "test"})
@@ -622,9 +620,6 @@ def test_a_range_of_300_mib_in_three_files_costs_what_its_frames_cost(tmp_path: 
         reads = [source.take_reads() for source in sources]
         assert sum(map(sum, reads)) < 6 * MIB + 4 * MAX_FRAME
         assert sum(map(len, reads)) <= 4
-    seconds = time.monotonic() - begin
-    print(f"in {seconds:.1f} s")
-    assert seconds < 15
 
 
 # As the writer makes them.
@@ -780,7 +775,7 @@ def test_a_total_length_that_is_not_in_the_last_segment_is_named() -> None:
 
 @pytest.mark.parametrize("number", [10**9, 10**17, 10**18 - 1])
 def test_a_huge_segment_number_costs_nothing(number: int) -> None:
-    with time_limit(5):
+    with watchdog():
         message = problem(part(1, b"a"), part(number, b"b", total=2))
     assert "number 2, 3, 4, 5, 6, 7, 8, 9 is missing" in message
     assert len(message) < 500

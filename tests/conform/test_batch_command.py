@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-import threading
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from conformance.batch_command import BatchCommand
@@ -17,7 +16,7 @@ from conformance.manifest import KitError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.processes import PATIENT, wait_until_gone
+from tests.support.processes import PATIENT, wait_until, wait_until_gone
 
 READER = """\
 import json, os, sys, time
@@ -129,24 +128,21 @@ def test_a_process_that_an_earlier_question_broke_is_replaced() -> None:
     assert answers[0].output != answers[2].output
 
 
-def test_each_thread_has_a_process_of_its_own() -> None:
-    both = threading.Barrier(2)
-
-    def ask(command: BatchCommand) -> bytes:
-        both.wait(PATIENT)
-        return command.run(["time.sleep(1); " + PID], 100).output
+def test_each_thread_has_a_process_of_its_own(tmp_path: Path) -> None:
+    def ask(number: int) -> bytes:
+        come = f"open({str(tmp_path)!r} + '/{number}', 'w').close(); "
+        both_came = f"list(iter(lambda: len(os.listdir({str(tmp_path)!r})), 2)); "
+        return command.run([come + both_came + PID], 100).output
 
     with reader() as command, ThreadPoolExecutor(2) as pool:
-        found = set(pool.map(ask, [command] * 2))
-    assert len(found) == 2
+        assert len(set(pool.map(ask, range(2)))) == 2
 
 
 @pytest.mark.posix
 def test_stopping_ends_idle_and_busy_processes() -> None:
     with reader() as command, ThreadPoolExecutor(1) as pool:
         busy = pool.submit(command.run, ["time.sleep(600)"], 100)
-        while not command._running:
-            time.sleep(0.01)
+        wait_until(lambda: command._running)
         idle = int(command.run([PID], 100).output)
         command.stop()
         assert busy.result(PATIENT).status != 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -18,8 +17,8 @@ from seekwarc.format.chunked import (
     skip_chunks,
 )
 from tests.support.chunks import ODD, bodies, decode, size_line, taken_apart, well_formed
-from tests.support.reading import time_limit
 from tests.support.rounds import rounds
+from tests.support.work import at_most_calls, watchdog
 
 
 def steps(body: bytes, step: int) -> list[int]:
@@ -113,17 +112,17 @@ def test_an_endless_line_is_not_kept() -> None:
     for start in (b"", b"1\r\na\r\n"):
         decoder = ChunkedBody()
         size = sum(map(len, decoder.feed(start)))
-        with time_limit(5):
-            for _ in range(100):
-                size += sum(map(len, decoder.feed(b"1" * 100_000)))
+        for _ in range(3):
+            size += sum(map(len, decoder.feed(b"1" * 100_000)))
+            assert decoder.broken
+            assert len(decoder.rest) <= MAX_TRAILER + 1
         assert size == len(start) // 6
-        assert decoder.broken
 
 
 @pytest.mark.parametrize("line", [b"0" * 4000, b" " * 4000, b"1;" + b"x" * 4000, b"0" * 2000 + b" " * 2000])
 def test_long_lines_byte_by_byte_are_fast(line: bytes) -> None:
     decoder = ChunkedBody()
-    with time_limit(5):
+    with watchdog():
         for start in range(len(line)):
             assert decoder.feed(line[start : start + 1]) == []
 
@@ -219,10 +218,6 @@ def test_skipped_runs_equal_single_chunks(body: bytes, most: int, short: int) ->
 
 def test_chunks_that_match_no_run_cost_no_retry() -> None:
     chunk = b"\r\n1\r\nx" * 31 + b"\r\n100\r\n" + b"y" * 256
-    started = time.process_time()
-    once = skip_chunks(chunk * 500, 0, 1 << 40)
-    first = time.process_time() - started
-    assert once[0] == 500 * (31 + 256)
-    started = time.process_time()
-    skip_chunks(chunk * 5000, 0, 1 << 40)
-    assert time.process_time() - started < 40 * first + 0.1
+    # Two more calls for each chunk if both expressions were tried again after each.
+    with at_most_calls(500 * 32 * 5):
+        assert skip_chunks(chunk * 500, 0, 1 << 40)[0] == 500 * (31 + 256)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from seekwarc.format.surt import surt
+from tests.support.work import watchdog
 
 KEYS = [
     ("http://archive.org/goo/?a=2&b&a=1", "org,archive)/goo?a=1&a=2&b"),
@@ -128,6 +127,5 @@ def test_bytes_that_are_not_text_are_escaped() -> None:
     ids=lambda uri: uri[:20],
 )
 def test_no_uri_is_slow(uri: str) -> None:
-    start = time.process_time()
-    surt(uri)
-    assert time.process_time() - start < 3
+    with watchdog():
+        surt(uri)

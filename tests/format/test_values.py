@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from seekwarc.errors import FormatError
 from seekwarc.format.values import MediaType, decode_words, is_uri, without_brackets
-from tests.support.reading import time_limit
 from tests.support.rounds import rounds
 from tests.support.strategies import TOKEN
+from tests.support.work import watchdog
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 DIGITS = "0123456789"
@@ -346,5 +346,5 @@ def test_nothing_but_the_words_is_changed(separator: str) -> None:
 )
 def test_a_megabyte_of_nonsense_is_parsed_fast(parse) -> None:
     # The longest header that is read has 1 MiB.
-    with time_limit(3), contextlib.suppress(FormatError):
+    with watchdog(), contextlib.suppress(FormatError):
         parse()

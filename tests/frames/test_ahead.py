@@ -121,7 +121,7 @@ def test_an_interrupt_while_it_waits_leaves_no_thread() -> None:
     go_on = threading.Event()
 
     def interrupted() -> None:
-        with closing(BatchesAhead(iter([Batch(0, lambda: go_on.wait(20))]), 2)):
+        with closing(BatchesAhead(iter([Batch(0, lambda: go_on.wait(PATIENT))]), 2)):
             go_on.set()
             raise KeyboardInterrupt
 

@@ -10,6 +10,7 @@ from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.local import BytesSource
 from seekwarc.storage.source import Stats
+from tests.support.processes import PATIENT
 
 
 def context(threads: int = 3) -> tuple[FrameContext, Stats]:
@@ -43,7 +44,7 @@ def test_threads_are_started_when_needed_and_stopped() -> None:
     assert running() == before
     barrier = threading.Barrier(3)
     waiting = [shared.pool.submit(barrier.wait, 5) for _ in range(2)]
-    barrier.wait(5)
+    barrier.wait(PATIENT)
     assert [one.result() is not None for one in waiting] == [True, True]
     assert running() == before + 2
     shared.close()

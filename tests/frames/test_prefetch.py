@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from seekwarc.frames.prefetch import BATCH_WEIGHT, MAX_BATCHES, MAX_ITEMS, Prefetcher, PrefetchWindow
-from tests.support.processes import settles
+from tests.support.processes import PATIENT, settles
 
 
 def weightless(_: Any) -> int:
@@ -161,7 +161,7 @@ def test_closing_while_the_iterator_waits_for_its_input() -> None:
 
     def items() -> Iterator[int]:
         yield 1
-        go_on.wait(5)
+        go_on.wait(PATIENT)
         yield 2
 
     ahead = Prefetcher(items(), weightless)
@@ -233,7 +233,7 @@ def test_an_interrupt_while_the_thread_starts_leaves_it_not_running(monkeypatch,
     def interrupted(thread: threading.Thread) -> None:
         if has_begun:
             start(thread)
-            assert begun.wait(60)
+            assert begun.wait(PATIENT)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(threading.Thread, "start", interrupted)

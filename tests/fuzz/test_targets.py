@@ -13,8 +13,8 @@ import pytest
 
 from tests.fuzz.make_corpus import BROKE
 from tests.fuzz.targets import TARGETS
-from tests.support.reading import time_limit
 from tests.support.rounds import rounds
+from tests.support.work import watchdog
 
 pytestmark = pytest.mark.slow
 
@@ -81,7 +81,7 @@ def test_inputs_that_broke_a_target_are_kept() -> None:
 def test_inputs_and_their_mutations_break_no_target(target: str, name: str) -> None:
     data = INPUTS[target, name].read_bytes()
     run = TARGETS[target]
-    with time_limit(20):
+    with watchdog():
         run(data)
         for number, changed in zip(range(MUTATIONS.get(target, 150)), mutations(data, name), strict=False):
             try:

@@ -8,7 +8,6 @@ import os
 import random
 import subprocess
 import sys
-import time
 from fractions import Fraction
 
 import pytest
@@ -20,6 +19,7 @@ from seekwarc.inside.films import MAX_PIXELS, Film
 from seekwarc.inside.pictures import Pictures
 from tests.support.films import FORMS, HEIGHT, WIDTH, small_film
 from tests.support.rangeserver import RangeServer
+from tests.support.work import watchdog
 
 TRY = """
 import sys
@@ -193,12 +193,10 @@ def mutant(film: bytes, chance: random.Random) -> bytes:
 @pytest.mark.parametrize("form", FORMS)
 def test_mutants_end_with_a_clip_or_a_typed_error(form) -> None:
     film = small_film(form)
-    longest = 0.0
     for seed in range(60):
         chance = random.Random(f"{form} {seed}")
         data = mutant(film, chance)
-        begin = time.process_time()
-        with contextlib.suppress(SeekWarcError), Film(io.BytesIO(data)) as opened:
+        with watchdog(), contextlib.suppress(SeekWarcError), Film(io.BytesIO(data)) as opened:
             which = chance.randrange(3)
             if which == 2 and opened.video is not None:
                 pictures = Pictures(opened)
@@ -208,8 +206,6 @@ def test_mutants_end_with_a_clip_or_a_typed_error(form) -> None:
             else:
                 cut = copy_part if which else encode_part
                 cut(opened, Fraction("2.3"), Fraction("3.1"), io.BytesIO(), opened.kind)
-        longest = max(longest, time.process_time() - begin)
-    assert longest < 20
 
 
 def test_metadata_that_is_not_utf8_stops_nothing() -> None:

@@ -6,7 +6,6 @@ import io
 import os
 import signal
 import threading
-import time
 from fractions import Fraction
 
 import pytest
@@ -16,6 +15,7 @@ from seekwarc.inside.films import Film
 from seekwarc.inside.pictures import PIXELS, Picture, Pictures, encoded, scaled, times_every
 from tests.support.cutting import Watched, opened_picture, pictures_of
 from tests.support.films import FORMS, HEIGHT, RATE, WIDTH, small_film
+from tests.support.processes import PATIENT, is_running, settles
 
 FILMS = [form for form, (_, video, _, _) in FORMS.items() if video]
 
@@ -129,17 +129,14 @@ def test_a_process_may_fork_while_a_thread_makes_pictures() -> None:
     maker = threading.Thread(target=make)
     maker.start()
     try:
-        assert is_made.wait(60)
+        assert is_made.wait(PATIENT)
         child = os.fork()
         if not child:
             os._exit(0)
-        end = time.monotonic() + 20
-        while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < end:
-            time.sleep(0.01)
-        if ended == (0, 0):
+        has_ended = settles(lambda: not is_running(child))
+        if not has_ended:
             os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-        assert ended == (child, 0)
+        assert (os.waitpid(child, 0), has_ended) == ((child, 0), True)
     finally:
         is_over.set()
         maker.join()

@@ -20,7 +20,7 @@ from seekwarc.jobs.work import JobContext
 from seekwarc.storage.opening import open_source
 from tests.conftest import ROOT
 from tests.support.outcomes import Heard
-from tests.support.processes import PATIENT, wait_until
+from tests.support.processes import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -50,7 +50,7 @@ def misbehave(name: str) -> None:
     elif name == "damaged":
         raise FormatError("damaged", source=name, offset=3)
     elif name == "slow":
-        time.sleep(600)
+        time.sleep(60)
     elif name == "warns":
         warnings.warn("odd", FormatWarning, stacklevel=1)
 
@@ -107,7 +107,6 @@ def test_an_interruption_kills_all_and_leaves_nothing(tmp_path) -> None:
             if len(self.events) == 2:
                 raise KeyboardInterrupt
 
-    begin = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         run(
             [Job(str(tmp_path / "slow"), str(tmp_path / name)) for name in ("a", "b")],
@@ -116,8 +115,7 @@ def test_an_interruption_kills_all_and_leaves_nothing(tmp_path) -> None:
             processes=2,
             folder=str(tmp_path),
         )
-    assert time.monotonic() - begin < PATIENT, "nobody waits for what they do"
-    assert os.listdir(tmp_path) == []
+    assert os.listdir(tmp_path) == [], "the workers are not waited for: they would make their files"
 
 
 MAIN = """

@@ -26,6 +26,7 @@ from seekwarc.storage import local
 from seekwarc.storage.diskcache import DiskCache
 from seekwarc.storage.local import LocalFileSource
 from tests.support.foreign import Foreign
+from tests.support.processes import PATIENT
 from tests.support.rangeserver import Content, RangeServer
 from tests.support.sources import Pipe
 from tests.support.writing import MIB, text
@@ -335,14 +336,14 @@ def test_a_read_under_way_while_another_thread_closes_is_right(
 
     def late(number: int, size: int, start: int) -> bytes:
         reading.set()
-        assert closed.wait(10)
+        assert closed.wait(PATIENT)
         return read_at(number, size, start)
 
     monkeypatch.setattr(local, "read_at", late)
     found: list[bytes] = []
     thread = threading.Thread(target=lambda: found.append(source.read(0, 10)))
     thread.start()
-    assert reading.wait(10)
+    assert reading.wait(PATIENT)
     source.close()
     with other.open("rb"):
         closed.set()

@@ -26,9 +26,9 @@ from tests.support.reading import (
     contents,
     put_contents,
     status_of,
-    time_limit,
 )
 from tests.support.sources import Pipe, RecordingSource
+from tests.support.work import watchdog
 from tests.support.writing import noise
 
 FIRST = text(900, seed=1)
@@ -200,7 +200,7 @@ def test_empty_frame_without_content_size_at_the_end_ends_the_file(behind: bytes
     if record:
         made.record(FIRST)
     made.empty(content_size=False).empty(content_size=False, checksum=False)
-    with time_limit(5), nullcontext() if record else pytest.raises(FormatError, match="has no record"):
+    with watchdog(), nullcontext() if record else pytest.raises(FormatError, match="has no record"):
         assert contents(made.bytes() + behind) == put_contents(made)
 
 

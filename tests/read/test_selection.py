@@ -6,7 +6,6 @@ import fnmatch
 import inspect
 import io
 import re
-import time
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 import seekwarc
 from seekwarc.format.conditions import matches_pattern
 from seekwarc.read.selection import Conditions, Selection, http_media_type
+from tests.support.work import watchdog
 from tests.support.writing import Repeated
 
 
@@ -112,9 +112,9 @@ def test_an_asterisk_stands_for_any_text(pattern, text) -> None:
 
 
 def test_no_pattern_takes_long() -> None:
-    begin = time.process_time()
-    assert not matches_pattern("*a" * 200 + "b", "a" * 100_000)
-    assert time.process_time() - begin < 2
+    with watchdog():
+        assert not matches_pattern("*a" * 200 + "b", "a" * 100_000)
+        assert not matches_pattern("*a" * 200 + "b*", "a" * 100_000)
 
 
 DATES = ("2026-11-16T06:00:00.123456789Z", "2026-11-16T06:00:00.123457Z", "2026-11-17", "never")

@@ -109,7 +109,7 @@ def nginx(tmp_path_factory) -> Iterator[Server]:
         [program, "-c", folder / "nginx.conf", "-p", folder, "-e", folder / "error.log"]
     )
     try:
-        for _ in range(200):
+        for _ in range(3000):
             try:
                 socket.create_connection(("127.0.0.1", port), 1).close()
                 break

@@ -15,6 +15,7 @@ from seekwarc.serve.app import application
 from seekwarc.serve.protocol import MAX_HEAD
 from seekwarc.serve.replay import ReplayPorts, replay_application
 from tests.serve.conftest import running
+from tests.support.processes import PATIENT
 
 HOST = b"Host: replay.localhost:8091\r\n"
 GET = b"GET / HTTP/1.1\r\n" + HOST
@@ -155,7 +156,7 @@ def test_every_answer_has_a_policy(library, port) -> None:
 def test_a_head_without_end_is_refused(begin: bytes, earlier: int) -> None:
     request = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
     with running(_hello) as server, socket.create_connection(("127.0.0.1", server.port)) as client:
-        client.settimeout(10)
+        client.settimeout(PATIENT)
         for _ in range(earlier):
             _answered(client, request)
         piece = b"X-A: b\r\n" * 1000 if begin.endswith(b"\n") else b"a" * 8000

@@ -16,6 +16,7 @@ from seekwarc.make.indexing import index as make_index
 from seekwarc.serve.payload import payload_app
 from tests.serve.asgi import Client
 from tests.serve.conftest import FILM, PAGE, response
+from tests.support.processes import PATIENT
 from tests.support.repository import FENCE
 
 SERVING = Path(__file__).parents[2] / "spec-notes" / "serving.md"
@@ -97,7 +98,7 @@ def test_aiohttp(film) -> None:
             loop = asyncio.get_running_loop()
 
             def ask(method: str, headers: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
-                return asyncio.run_coroutine_threadsafe(one(method, headers), loop).result(30)
+                return asyncio.run_coroutine_threadsafe(one(method, headers), loop).result(PATIENT)
 
             await asyncio.to_thread(check, ask)
 

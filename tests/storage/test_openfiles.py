@@ -15,6 +15,7 @@ from seekwarc.errors import SourceChangedError, SourceError
 from seekwarc.storage import local as local_module
 from seekwarc.storage.local import LocalFileSource, OpenFiles
 from seekwarc.storage.source_file import SourceFile
+from tests.support.processes import PATIENT
 
 COUNT = 12
 
@@ -71,7 +72,7 @@ def test_garbage_that_closes_its_file_may_be_collected_meanwhile(monkeypatch, tm
     del file
     registering = threading.Thread(target=LocalFileSource, args=(tmp_path / "file",), daemon=True)
     registering.start()
-    registering.join(10)
+    registering.join(PATIENT)
     assert not registering.is_alive()
     assert closed() is None
 

@@ -14,6 +14,7 @@ import pytest
 from seekwarc.errors import SourceError
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.streams import PipeSource
+from tests.support.processes import PATIENT
 from tests.support.sources import DATA, Pipe, ShortFile
 
 
@@ -42,7 +43,7 @@ def test_a_signal_between_two_pieces_of_a_pipe_is_handled() -> None:
         time.sleep(0.2)  # Until the other thread waits for the pipe. Its wait is not interrupted by this:
         signal.raise_signal(signal.SIGALRM)
         os.write(theirs, DATA[:1000])
-        heard_in_time.append(heard.wait(5))
+        heard_in_time.append(heard.wait(PATIENT))
         os.write(theirs, DATA[1000:2000])
 
     before = signal.signal(signal.SIGALRM, lambda *_: heard.set())

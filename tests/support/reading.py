@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import random
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import seekwarc
 from tests.support.foreign import Foreign, Put
@@ -87,27 +84,3 @@ def status_of(made: Foreign, number: int = 0, *, length: bool = True) -> seekwar
     put = made.records[number]
     with seekwarc.open(RecordingSource(made.bytes())) as archive:
         return archive.record_at(put.offset, put.length if length else None).seek_table_status
-
-
-@contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
-    """Raise where something goes on forever, so that a hang is a failure like any other.
-
-    What counts is the processor time of this process, which other processes take nothing of: a machine that
-    is busy makes no test fail. Where there is no such timer, as on Windows, a hang is a hang.
-    """
-    if not hasattr(signal, "setitimer"):
-        yield
-        return
-
-    def stop(*_: object) -> None:
-        raise TimeoutError(f"still not done after {seconds} s of the processor")
-
-    before = signal.signal(signal.SIGPROF, stop)
-    # Again and again, for hypothesis would take the first for one failing example of many.
-    signal.setitimer(signal.ITIMER_PROF, seconds, 1)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
