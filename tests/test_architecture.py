@@ -635,3 +635,37 @@ MARK = "allow_interpreted_subclasses=True"
 
 def classes_of(path: Path) -> list[ast.ClassDef]:
     return [node for node in nodes_of(path) if isinstance(node, ast.ClassDef)]
+
+
+# Clocks.
+
+CLOCK = re.compile(r"\b(?:process_time|thread_time|perf_counter|monotonic)(?:_ns)?\b|\btime\.time\b")
+MAY_HAVE_CLOCKS = {
+    "fuzz/__main__.py": "a program that runs as long as it is asked to",
+    "interop/test_remote.py": "which requests were under way together",
+    "read/test_soak.py": "threads that run as long as --soak says",
+    "support/film_mutants.py": "a program that shows how far it is",
+    "support/firefox.py": "the end of a wait for a condition",
+    "support/mutants.py": "a program that shows how far it is",
+    "support/mutations.py": "a limit, from what the tests of the original code took",
+    "support/processes.py": "the end of every wait for a condition",
+    "support/rangeserver.py": "which requests were under way together",
+}
+"""Files beside benchmarks that read a clock, and why. Tests bound work by `tests.support.work`."""
+SHORT_WAIT = re.compile(
+    r"(?:timeout=|settimeout\(|\.(?:join|result)\(|\bwait\()(?:[2-9]|[1-5]\d)(?:\.\d+)?\b"
+)
+
+
+def test_no_test_compares_seconds() -> None:
+    texts = {path.relative_to(TESTS).as_posix(): path.read_text() for path in sorted(TESTS.rglob("*.py"))}
+    tests = {path: text for path, text in texts.items() if path != "test_architecture.py"}
+    have = {path for path, text in tests.items() if CLOCK.search(text) and not path.startswith("benchmarks/")}
+    assert sorted(have) == sorted(MAY_HAVE_CLOCKS)
+
+
+def test_waits_for_others_end_after_a_minute() -> None:
+    """A wait of a second or less is to see that nothing happens, or what happens after a limit."""
+    for path in sorted(TESTS.rglob("*.py")):
+        found = SHORT_WAIT.findall(path.read_text())
+        assert not found, f"{path}: {found}: wait PATIENT seconds (tests.support.processes) for others"

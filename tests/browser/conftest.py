@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.processes import PATIENT
+from tests.support.processes import PATIENT, settles
 
 FLAGS = [
     "--no-sandbox",
@@ -151,9 +151,7 @@ def page(pages: Pages) -> Iterator[Any]:
     pages.give_back()
 
 
-def until(page: Any, expression: str, *, seconds: float = 20) -> None:
+def until(page: Any, expression: str) -> None:
     """Wait until a JavaScript expression holds: the page's policy refuses Playwright's own way to wait."""
-    end = time.monotonic() + seconds
-    while not page.evaluate(expression):
-        assert time.monotonic() < end, f"never true: {expression}, on\n{page.inner_text('body')[-1500:]}"
-        page.wait_for_timeout(40)
+    if not settles(lambda: page.evaluate(expression), lambda: page.wait_for_timeout(40)):
+        pytest.fail(f"never true: {expression}, on\n{page.inner_text('body')[-1500:]}")

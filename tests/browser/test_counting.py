@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
 
 import seekwarc
 from tests.browser.conftest import Served, until
+from tests.support.processes import PATIENT, settles
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium", "module:playwright")]
 
@@ -43,7 +43,7 @@ def test_a_size_is_shown_once_it_was_counted(served, page) -> None:
     assert texts(page)[0] == "Payload, being counted…"
     assert not page.locator("[data-tab=text]").count()
 
-    until(page, "!document.querySelector('.record-head [role=status]')", seconds=120)
+    until(page, "!document.querySelector('.record-head [role=status]')")
     assert "5.7 MiB" in page.inner_text(".facts")
     assert page.get_attribute("[data-tab=hex]", "aria-selected") == "true", "the tab that was chosen stays"
     assert texts(page)[0] == "Payload, 5.7 MiB"
@@ -64,11 +64,21 @@ def test_a_record_that_was_left_is_not_requested_again(served, page) -> None:
         route.fulfill(json={**record, "payload_size": None, "counting": True})
 
     page.route(f"**/api/records/{row['id']}?*", counting)
+    page.clock.install(time=0)
     page.goto(served.link("plain"))
     until(page, "!!document.querySelector('.record-head [role=status]')")
-    begun = time.monotonic()
-    page.wait_for_timeout(1500)
-    assert 2 <= len(asked_for(page, row)) <= (time.monotonic() - begun) / PATIENCE + 3
+    # Its own clock stops, so it asks once in its time, and no more.
+    page.clock.pause_at(1000 * PATIENT)
+    for _ in range(3):
+        page.wait_for_timeout(100)
+        before = len(asked_for(page, row))
+        page.clock.run_for(1000 * PATIENCE)
+        assert settles(
+            lambda before=before: len(asked_for(page, row)) > before, lambda: page.wait_for_timeout(40)
+        )
+        page.wait_for_timeout(100)
+        assert len(asked_for(page, row)) == before + 1
+    page.clock.resume()
     page.click(".back") if page.locator(".back").is_visible() else page.goto(f"{served.address}#")
     page.wait_for_timeout(200)
     before = len(asked_for(page, row))

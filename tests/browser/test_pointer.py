@@ -139,7 +139,7 @@ def test_the_first_press_on_a_row_opens_its_record(fresh, size, which, scrolled,
         until(page, f"![null, undefined, {first!r}].includes(document.querySelector('.row .uri')?.title)")
     wanted, x, y = visible_row(page, which)
     pointer.press_at(x, y)
-    until(page, f"{TITLE} === {wanted!r}", seconds=6)
+    until(page, f"{TITLE} === {wanted!r}")
     selected = "document.querySelector('.row[aria-selected=true] .uri')?.title"
     if SIZES[size]["viewport"]["width"] > 860:
         assert page.evaluate(selected) == wanted
@@ -174,7 +174,7 @@ def test_a_row_that_is_pressed_stays_while_files_are_read(fresh) -> None:
         page.evaluate("import('./main.js').then(() => window.dispatchEvent(new PopStateEvent('popstate')))")
     page.wait_for_timeout(100)
     page.mouse.up()
-    until(page, f"{TITLE} === {wanted!r}", seconds=6)
+    until(page, f"{TITLE} === {wanted!r}")
 
 
 # What is pressed first on a page that shows a record, and what is true once it was.
@@ -204,7 +204,7 @@ def test_the_first_press_beside_a_record_does_it(fresh, served, size, what) -> N
     # Under a small record it is folded.
     pointer.page.evaluate("document.querySelector('.foot').open = true")
     pointer.press(selector)
-    until(pointer.page, done, seconds=6)
+    until(pointer.page, done)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -229,10 +229,10 @@ def test_the_first_press_on_copy_copies_the_address(fresh, served, size, allowed
         )
     pointer.press(".copy")
     if allowed:
-        until(page, "document.querySelector('.copy').textContent === 'Copied'", seconds=6)
+        until(page, "document.querySelector('.copy').textContent === 'Copied'")
         address = page.evaluate("navigator.clipboard.readText()")
     else:
-        until(page, "document.activeElement.classList.contains('by-hand')", seconds=6)
+        until(page, "document.activeElement.classList.contains('by-hand')")
         selected = "(it) => it.value.slice(it.selectionStart, it.selectionEnd)"
         address = page.locator(".by-hand").evaluate(selected)
     query = f"uri={quote(uri(7), safe='')}&date=20261116120000"
@@ -253,7 +253,7 @@ def test_the_first_press_on_back_leads_to_the_list(fresh, served, size) -> None:
 def test_the_first_press_on_filters_opens_and_clears_them(fresh, size) -> None:
     pointer = fresh(size)
     pointer.press("#filters summary")
-    until(pointer.page, "document.querySelector('[name=min_size]').checkVisibility()", seconds=6)
+    until(pointer.page, "document.querySelector('[name=min_size]').checkVisibility()")
     pointer.press("[name=min_size]")
     pointer.page.keyboard.type("100k")
     until(pointer.page, "document.getElementById('found').textContent === '1 record'")
@@ -265,20 +265,20 @@ def test_the_first_press_on_filters_opens_and_clears_them(fresh, size) -> None:
 def test_the_first_press_on_keys_opens_and_closes_them(fresh, size) -> None:
     pointer = fresh(size)
     pointer.press("#help-open")
-    until(pointer.page, "document.getElementById('help').open", seconds=6)
+    until(pointer.page, "document.getElementById('help').open")
     pointer.press("#help button")
-    until(pointer.page, "!document.getElementById('help').open", seconds=6)
+    until(pointer.page, "!document.getElementById('help').open")
 
 
 @pytest.mark.parametrize("size", SIZES)
 def test_the_first_press_on_the_order_and_the_field_reach_them(fresh, size) -> None:
     pointer = fresh(size)
     pointer.press("[name=sort]")
-    until(pointer.page, "document.activeElement.name === 'sort'", seconds=6)
+    until(pointer.page, "document.activeElement.name === 'sort'")
     # The list that drops down is not of the page: the keyboard chooses in it.
     pointer.page.keyboard.press("End")
     pointer.page.keyboard.press("Enter")
-    until(pointer.page, "location.hash.includes('sort=size')", seconds=6)
+    until(pointer.page, "location.hash.includes('sort=size')")
     pointer.press("#q")
     pointer.page.keyboard.type("0000123")
     until(pointer.page, "document.getElementById('found').textContent === '1 record'")

@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -28,6 +27,7 @@ from tests.conftest import WABAC
 from tests.serve.conftest import running
 from tests.support.example_site import FOLDER, ROWS, SITE, picture, write_site
 from tests.support.films import assert_shows, made_film
+from tests.support.processes import settles
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium", "ffmpeg", "module:playwright", "wabac")]
 
@@ -92,11 +92,9 @@ def shown_in(page):
 
 
 def wait_for(page, check: Callable[[], Any]):
-    end = time.monotonic() + 20
-    while not (found := check()):
-        assert time.monotonic() < end, [(it.url, it.content()[-1000:]) for it in page.frames]
-        page.wait_for_timeout(40)
-    return found
+    if not settles(check, lambda: page.wait_for_timeout(40)):
+        pytest.fail(str([(it.url, it.content()[-1000:]) for it in page.frames]))
+    return check()
 
 
 def framed(page):

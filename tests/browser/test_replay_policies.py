@@ -6,7 +6,6 @@ import http.server
 import json
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -14,6 +13,7 @@ import pytest
 
 import seekwarc
 from tests.conftest import WABAC
+from tests.support.processes import settles
 from tests.support.writing import response
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium", "module:playwright", "wabac")]
@@ -281,18 +281,21 @@ def replay(serve, listener, tmp_path_factory) -> str:
 def shown(page, replay: str, name: str) -> dict[str, str]:
     """Open a page, and return what its script says that it has tried; nothing if it went elsewhere."""
     page.goto(f"{replay}web/2026/{SITE}/{name}")
-    end = time.monotonic() + 30
-    while time.monotonic() < end:
-        page.wait_for_timeout(200)
+    found: list[dict[str, str]] = []
+
+    def is_shown() -> bool:
         with suppress(Exception):
             (frame,) = (it for it in page.frames if it.parent_frame == page.main_frame)
             if frame.url == "chrome-error://chromewebdata/":
-                return {}
-            if frame.evaluate("'tried' in globalThis"):
+                found.append({})
+            elif frame.evaluate("'tried' in globalThis"):
                 # What was begun may be on its way.
                 page.wait_for_timeout(700)
-                return frame.evaluate("globalThis.tried")
-    raise AssertionError([it.url for it in page.frames])
+                found.append(frame.evaluate("globalThis.tried"))
+        return bool(found)
+
+    assert settles(is_shown, lambda: page.wait_for_timeout(200)), [it.url for it in page.frames]
+    return found[0]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tarfile
-import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from seekwarc.serve.library import Library
 from tests.browser.conftest import Pages
 from tests.conftest import PLAYER
 from tests.serve.conftest import running
+from tests.support.processes import settles
 from tests.support.waczs import HOME, warc
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium", "module:playwright", "player")]
@@ -49,13 +49,14 @@ def shown(pages: Pages, address: str) -> str:
         # On a busy machine the player's worker may miss the first page that asks for it.
         for _ in range(2):
             page.goto(address)
-            end = time.monotonic() + 30
-            while time.monotonic() < end:
-                page.wait_for_timeout(100)
-                for frame in page.frames:
-                    if "mp_/" in frame.url and (text := frame.locator("body").inner_text()):
-                        return str(text)
+            if settles(lambda: texts_in(page), lambda: page.wait_for_timeout(100)):
+                return texts_in(page)[0]
     return ""
+
+
+def texts_in(page) -> list[str]:
+    bodies = [frame.locator("body").inner_text() for frame in page.frames if "mp_/" in frame.url]
+    return list(filter(None, bodies))
 
 
 class Site:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -100,14 +99,12 @@ class Reported:
 
     def __enter__(self) -> Self:
         peak(forget=True)
-        self._begin = time.monotonic()
         return self
 
     def __exit__(self, *_: object) -> None:
-        seconds = time.monotonic() - self._begin
         peaks = list(self._peaks())
         self.memory = max(peaks)
-        print(f"{self._what}: {seconds:.1f} s, peak memory {[it // MIB for it in peaks]} MiB")
+        print(f"{self._what}: peak memory {[it // MIB for it in peaks]} MiB")
 
 
 def with_digests(frame: Any) -> Any:

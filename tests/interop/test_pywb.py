@@ -28,7 +28,7 @@ from seekwarc import tools
 from seekwarc.serve.ranges import decide
 from tests.conftest import ROOT
 from tests.support.crawls import heritrix
-from tests.support.processes import PATIENT
+from tests.support.processes import PATIENT, is_open, settles
 from tests.support.writing import KIB, MIB, small_dictionary
 
 pytestmark = pytest.mark.needs("wayback")
@@ -186,15 +186,8 @@ def pywb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pywb]:
     with (root / "log").open("wb") as log:
         process = subprocess.Popen(command, cwd=root, env=environment, stdout=log, stderr=log)
     try:
-        end = time.monotonic() + 60
-        while process.poll() is None and time.monotonic() < end:
-            try:
-                socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                break
-            except OSError:
-                time.sleep(0.05)
-        else:
-            pytest.fail((root / "log").read_text())
+        assert settles(lambda: process.poll() is not None or is_open(port))
+        assert process.poll() is None, (root / "log").read_text()
         yield Pywb(port, process)
     finally:
         process.terminate()

@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ import pytest
 
 import seekwarc
 from seekwarc import tools
+from tests.support.processes import settles
 from tests.support.rangeserver import RangeServer
 from tests.support.writing import noise
 
@@ -345,9 +345,7 @@ def mounted(record: Archived, folder: Path) -> Iterator[Path]:
         stderr=subprocess.PIPE,
     )
     try:
-        until = time.monotonic() + 60
-        while process.poll() is None and not os.path.ismount(folder) and time.monotonic() < until:
-            time.sleep(0.05)
+        settles(lambda: process.poll() is not None or os.path.ismount(folder))
         if not os.path.ismount(folder):
             process.kill()
             reason = process.communicate()[1].decode().strip().splitlines()

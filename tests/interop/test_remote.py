@@ -520,17 +520,13 @@ def test_round_trips(crawl: Crawl) -> None:
     place = crawl.large[1]
     middle = crawl.size // 2
     with RangeServer(crawl.stored, latency=LATENCY) as server, seekwarc.open(server.url) as archive:
-        begin = time.monotonic()
         payload = archive.record_at(place.offset, place.length).payload
         assert payload.pread(middle, KIB) == crawl.content(middle, middle + KIB)
-        cold = time.monotonic() - begin
         assert round_trips(server.asked) == 2
         assert len(server.asked) <= 4
 
         server.forget()
-        begin = time.monotonic()
         assert payload.pread(100, KIB) == crawl.content(100, 100 + KIB)
-        warm = time.monotonic() - begin
         assert round_trips(server.asked) == len(server.asked) <= 1
 
         server.forget()
@@ -538,9 +534,6 @@ def test_round_trips(crawl: Crawl) -> None:
         payload = archive.record_at(place.offset, place.length).payload
         assert payload.pread(middle, KIB) == crawl.content(middle, middle + KIB)
         assert (len(server.asked), round_trips(server.asked)) == (3, 2), "the file's head is known by now"
-
-    assert cold < 2 * LATENCY + 1
-    assert warm < LATENCY + 1
 
 
 def test_a_long_read_takes_few_round_trips(noisy: Crawl) -> None:

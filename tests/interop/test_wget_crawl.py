@@ -7,7 +7,6 @@ import random
 import subprocess
 import sys
 import threading
-import time
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -96,9 +95,8 @@ class QuietHandler(SimpleHTTPRequestHandler):
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     """Serve the site; return its address and the film."""
     folder = tmp_path_factory.mktemp("site")
-    begin = time.monotonic()
     film = make_site(folder)
-    print(f"film: {film.stat().st_size / 1e6:.0f} MB, made in {time.monotonic() - begin:.1f} s")
+    print(f"film: {film.stat().st_size / 1e6:.0f} MB")
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=folder))
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
@@ -122,17 +120,14 @@ def crawled(site: tuple[str, Path], tmp_path_factory: pytest.TempPathFactory) ->
     address, film = site
     folder = tmp_path_factory.mktemp("crawl")
     wget = ("wget", "-q", "-r", "-l", "3", "-e", "robots=off", "--warc-file", "crawl", "--delete-after")
-    begin = time.monotonic()
     # 8: the server has no robots.txt, no favicon, or the like.
     run(*wget, f"{address}/0.html", cwd=folder, statuses=(0, 8))
-    crawling = time.monotonic() - begin
     made = Crawled(folder / "crawl.warc.gz", folder / "crawl.warc.zst", film, f"{address}/film.mp4")
-    begin = time.monotonic()
     done = run(sys.executable, "-m", "seekwarc", "convert", made.gz, made.zst)
     assert b"Traceback" not in done.stderr
     print(
-        f"wget: {made.gz.stat().st_size / 1e6:.1f} MB .warc.gz in {crawling:.1f} s; "
-        f"convert: {made.zst.stat().st_size / 1e6:.1f} MB .warc.zst in {time.monotonic() - begin:.1f} s\n"
+        f"wget: {made.gz.stat().st_size / 1e6:.1f} MB .warc.gz; "
+        f"convert: {made.zst.stat().st_size / 1e6:.1f} MB .warc.zst\n"
         f"{done.stdout.decode()}"
     )
     return made
@@ -169,10 +164,8 @@ def a_range_costs_little(crawled: Crawled) -> None:
         offset, length = record.offset, record.length
     for given in (length, None):
         with seekwarc.open(crawled.zst) as archive, crawled.film.open("rb") as film:
-            begin = time.perf_counter()
             middle = crawled.film.stat().st_size // 2
             data = archive.record_at(offset, given).payload.pread(middle, 65536)
-            seconds = time.perf_counter() - begin
             film.seek(middle)
             assert data == film.read(65536)
             stats = archive.stats
@@ -180,7 +173,7 @@ def a_range_costs_little(crawled: Crawled) -> None:
             assert stats.bytes_fetched < STEP
             assert stats.requests <= (3 if given else 5)
             known = "known" if given else "not known"
-            print(f"64 KiB from the middle, length {known}: {stats}, {seconds * 1e3:.1f} ms")
+            print(f"64 KiB from the middle, length {known}: {stats}")
 
 
 def columns_without_payload_fetch_two_percent_of_it(crawled: Crawled) -> None:
@@ -202,9 +195,7 @@ def columns_without_payload_fetch_two_percent_of_it(crawled: Crawled) -> None:
 def the_command_reads_a_range(crawled: Crawled) -> None:
     middle = crawled.film.stat().st_size // 2
     words = ("cat", crawled.zst, "--uri", crawled.film_uri, "--range", f"{middle}+100000")
-    begin = time.perf_counter()
     found = run(sys.executable, "-m", "seekwarc", *words).stdout
-    print(f"seekwarc cat of 100000 bytes: {time.perf_counter() - begin:.2f} s")
     with crawled.film.open("rb") as film:
         film.seek(middle)
         assert found == film.read(100_000)

@@ -105,8 +105,6 @@ class Bomb:
     answers: dict[str, str] = field(default_factory=dict)
     """What is known of the answers; any other but an unexpected exception will do for the other ways."""
     ways: tuple[str, ...] = FAST
-    seconds: float = 6
-    """Processor time that one way may take; what is in order takes a tenth of that."""
     memory: int = 80 * MIB
     """Memory that may come on top of what the process has."""
 
@@ -401,9 +399,7 @@ BOMBS = {
     "a frame for each byte": Bomb(
         lambda: tiny_frames(100_000), {"iterate": "1"}, (*THROUGH, "everything"), memory=40 * MIB
     ),
-    "a header in blocks of a byte": Bomb(
-        lambda: tiny_blocks(MIB), {"at": "FormatError"}, ("at",), seconds=12
-    ),
+    "a header in blocks of a byte": Bomb(lambda: tiny_blocks(MIB), {"at": "FormatError"}, ("at",)),
     "headers that only begin": Bomb(begun_headers, {"iterate": "0 FormatError"}),
     "headers that begin line by line": Bomb(
         lambda: b"WARC/1.1\r\n" * 40_000, {"iterate": "0 TruncatedError"}
@@ -458,8 +454,8 @@ def test_a_bomb_is_cheap_and_gives_a_typed_error_or_its_content(name: str, tmp_p
     bomb = BOMBS[name]
     path = tmp_path / "bomb"
     path.write_bytes(bomb.make())
-    most = str(round(2 * bomb.seconds))
-    command = [sys.executable, "-W", "error", "-m", "tests.fuzz.ways", most, str(path), *bomb.ways]
+    # All ways together may take a minute of the processor.
+    command = [sys.executable, "-W", "error", "-m", "tests.fuzz.ways", "60", str(path), *bomb.ways]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0, (bomb.ways[len(lines) :], done.returncode, done.stderr)
@@ -468,7 +464,6 @@ def test_a_bomb_is_cheap_and_gives_a_typed_error_or_its_content(name: str, tmp_p
         print(line)
         assert not line["answer"].startswith("RAISED"), line
         assert line["answer"] == bomb.answers.get(way, line["answer"]), line
-        assert line["seconds"] < bomb.seconds, line
         assert line["memory"] < bomb.memory, line
 
 

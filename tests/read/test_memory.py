@@ -15,7 +15,7 @@ MIB = 1 << 20
 MOST = 200 * MIB
 
 SCRIPT = """
-import os, random, resource, sys, threading, time
+import os, random, resource, sys, threading
 import seekwarc
 from tests.support.writing import URI, Repeated, noise, text
 
@@ -38,14 +38,11 @@ def peak():
 
 
 def report(stage):
-    global begun
     rss = peak()
-    print(f"{stage}: {time.perf_counter() - begun:.1f} s, at most {rss // MIB} MiB so far", flush=True)
-    begun = time.perf_counter()
+    print(f"{stage}: at most {rss // MIB} MiB so far", flush=True)
     return rss
 
 
-begun = time.perf_counter()
 content = stream().content
 report("start")
 with seekwarc.Writer(path, level=1, **options) as writer:

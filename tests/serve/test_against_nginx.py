@@ -7,7 +7,6 @@ import os
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from email.utils import formatdate
@@ -18,7 +17,7 @@ from seekwarc.serve.app import application
 from seekwarc.serve.library import Library
 from seekwarc.serve.ranges import parse_http_date
 from tests.serve.conftest import FILM, running
-from tests.support.processes import PATIENT
+from tests.support.processes import PATIENT, is_open, wait_until
 
 pytestmark = pytest.mark.needs("nginx")
 SIZE = len(FILM)
@@ -109,12 +108,7 @@ def nginx(tmp_path_factory) -> Iterator[Server]:
         [program, "-c", folder / "nginx.conf", "-p", folder, "-e", folder / "error.log"]
     )
     try:
-        for _ in range(3000):
-            try:
-                socket.create_connection(("127.0.0.1", port), 1).close()
-                break
-            except OSError:
-                time.sleep(0.02)
+        wait_until(lambda: is_open(port))
         yield Server(port, "/film.mp4")
     finally:
         process.terminate()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,11 +22,11 @@ def is_running(pid: int) -> bool:
     return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
-def settles(is_so: Callable[[], object]) -> bool:
+def settles(is_so: Callable[[], object], pause: Callable[[], object] = lambda: time.sleep(0.01)) -> bool:
     """Wait until a condition is true, and return whether it became true."""
     deadline = time.monotonic() + PATIENT
     while not is_so() and time.monotonic() < deadline:
-        time.sleep(0.01)
+        pause()
     return bool(is_so())
 
 
@@ -35,6 +36,15 @@ def wait_until(is_so: Callable[[], object]) -> None:
 
 def wait_until_gone(pid: int) -> None:
     wait_until(lambda: not is_running(pid))
+
+
+def is_open(port: int) -> bool:
+    """Return whether a server of this machine takes connections at a port."""
+    try:
+        socket.create_connection(("127.0.0.1", port), PATIENT).close()
+    except OSError:
+        return False
+    return True
 
 
 def children_of(pid: int) -> list[int]:

@@ -31,7 +31,7 @@ def test_votes():
     assert not toy.may_vote(30, citizen=False)
 
 def test_wait():
-    assert toy.wait(3) == 0
+    assert toy.wait(1) == 0
 """
 CARELESS = """\
 import toy

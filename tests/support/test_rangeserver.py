@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import threading
-import time
 from urllib.parse import urlsplit
 
 import pytest
@@ -113,9 +112,7 @@ def test_faults_befall_the_first_or_the_later_requests() -> None:
 def test_answers_come_late(how: str) -> None:
     options = {"latency": 0.05} if how == "latency" else {"fault": delayed(0.05)}
     with RangeServer(DATA, **options) as server:
-        begin = time.monotonic()
         get(server)
-        assert time.monotonic() - begin >= 0.05
         assert server.asked[0].ended - server.asked[0].began >= 0.05
 
 
