@@ -18,7 +18,7 @@ from seekwarc.cli import main
 from seekwarc.cli.verbs import VERBS, Verb
 from tests.support import tenth
 from tests.support.days import day_of
-from tests.support.processes import PATIENT, wait_until
+from tests.support.processes import PATIENT
 from tests.support.writing import noise
 
 VERB = Verb("tenth", "change", "keep every tenth capture", home="tests.support.tenth")
@@ -127,7 +127,6 @@ def test_a_signal_leaves_nothing(crawls: Path, tmp_path: Path, number: int, stat
         stderr=subprocess.PIPE,
     )
     opened = os.open(crawls / "3.warc.zst", os.O_WRONLY)
-    wait_until(lambda: bool(process.pid))
     process.send_signal(number)
     _, stderr = process.communicate(timeout=PATIENT)
     os.close(opened)

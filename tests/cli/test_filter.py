@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import os
-import signal
 
 import pytest
 
 import seekwarc
 from tests.support.captures import SITES, related
-from tests.support.foreign import Foreign
-from tests.support.processes import PATIENT, wait_until
-from tests.support.writing import noise
 
 
 @pytest.fixture
@@ -102,20 +98,3 @@ def test_wrong_usage_is_reported_and_leaves_nothing(command, folder, tmp_path, w
     assert left_in(tmp_path) == ["crawls"]
     assert left_in(folder) == ["a.warc.zst"]
     assert (folder / "a.warc.zst").read_bytes() == before
-
-
-@pytest.mark.one_in(3)
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGKILL, -9)])
-def test_a_stopped_run_leaves_the_inputs_and_no_result(start, tmp_path, number, status) -> None:
-    made = Foreign()
-    for seed in range(300):
-        made.record(noise(60_000, seed=seed))
-    source, target = tmp_path / "source.warc.zst", tmp_path / "new.warc.zst"
-    source.write_bytes(made.bytes())
-    process = start("filter", source, "-o", target)
-    wait_until(lambda: list(tmp_path.glob(".new*")))
-    process.send_signal(number)
-    process.communicate(timeout=PATIENT)
-    assert process.returncode == status
-    assert source.read_bytes() == made.bytes()
-    assert not target.exists()

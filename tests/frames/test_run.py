@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 import tracemalloc
 from array import array
 from collections.abc import Callable
@@ -21,7 +20,7 @@ from seekwarc.frames.run import FrameRun
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.source import Stats
 from tests.support.foreign import Entry, Foreign, cut, skippable, text, zstd_frame
-from tests.support.processes import PATIENT
+from tests.support.processes import PATIENT, wait_until
 from tests.support.sources import RecordingSource, RemoteFake
 from tests.support.writing import noise
 
@@ -172,8 +171,7 @@ def test_read_some_reads_no_frame_after_the_range() -> None:
 
 def settled(opened: Opened) -> None:
     """Wait until nothing is under way."""
-    while opened.reader.cache._under_way:
-        time.sleep(0.001)
+    wait_until(lambda: not opened.reader.cache._under_way)
 
 
 def test_a_long_read_asks_for_several_parts_at_a_time() -> None:
@@ -242,8 +240,7 @@ def test_a_frame_that_is_being_fetched_is_not_fetched_by_a_longer_read() -> None
     opened = Opened(frames(), cache_size=1 << 20, latency=0.05)
     with ThreadPoolExecutor(2) as pool:
         one = pool.submit(opened.read, 20_000, 20_100)
-        while not opened.source.requests:
-            time.sleep(0.001)
+        wait_until(lambda: opened.source.requests)
         assert opened.read(0, 90_000) == CONTENT
         assert one.result() == CONTENT[20_000:20_100]
     assert opened.stats.bytes_decoded == len(CONTENT)

@@ -7,7 +7,7 @@ As a command it goes one or several ways through a file, in a process of its own
 
     python -m tests.fuzz.ways SECONDS FILE WAY...
 
-prints for each way a line of JSON with its name, answer, seconds, and the most memory so far that the process
+prints for each way a line of JSON with its name, answer, and the most memory so far that the process
 had beyond what it had at first. After that many seconds of processor time the process is ended.
 """
 

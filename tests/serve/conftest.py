@@ -9,7 +9,6 @@ import json
 import random
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from seekwarc.serve.app import application
 from seekwarc.serve.library import Library
 from seekwarc.serve.server import Server
 from tests.serve.asgi import Client
+from tests.support.processes import wait_until
 from tests.support.writing import response
 
 FILM = random.Random(7).randbytes(3_000_000)
@@ -136,8 +136,7 @@ def running(app, listener: socket.socket | None = None, **options: object) -> It
     thread = threading.Thread(target=loop.run_until_complete, args=(server.serve([listener]),))
     thread.start()
     try:
-        while not server.started:
-            time.sleep(0.01)
+        wait_until(lambda: server.started)
         yield Running(listener.getsockname()[1], loop, server.server_state.connections)
     finally:
         server.should_exit = True

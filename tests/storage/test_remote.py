@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -35,7 +34,7 @@ from seekwarc.storage.opening import open_source
 from seekwarc.storage.remote import RemoteSource
 from seekwarc.storage.source import RangeSource, Stats
 from tests.support.foreign import Foreign
-from tests.support.processes import PATIENT
+from tests.support.processes import PATIENT, wait_until
 from tests.support.rangeserver import (
     Answer,
     Content,
@@ -570,8 +569,7 @@ def test_closing_ends_a_wait_before_a_retry(server: RangeServer, monkeypatch: py
     source = opened(server)
     with ThreadPoolExecutor(1) as pool:
         reading = pool.submit(source.read, 0, 10)
-        while not server.asked:
-            pass
+        wait_until(lambda: server.asked)
         source.close()
         with pytest.raises(SourceError, match="closed"):
             reading.result(timeout=PATIENT)
@@ -582,8 +580,7 @@ def test_closing_ends_a_request_that_hangs(server: RangeServer) -> None:
     source = opened(server)
     with ThreadPoolExecutor(1) as pool:
         reading = pool.submit(source.read, 0, 10)
-        while not server.asked:
-            time.sleep(0.01)
+        wait_until(lambda: server.asked)
         source.close()
         with pytest.raises(SourceError, match="closed"):
             reading.result(timeout=PATIENT)
@@ -593,8 +590,7 @@ def test_ctrl_c_ends_a_command_whose_server_hangs(server: RangeServer) -> None:
     server.fault = delayed(600)
     command = [sys.executable, "-m", "seekwarc", "cat", server.url, "5", "--length", "100"]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
-        while not server.asked:
-            time.sleep(0.01)
+        wait_until(lambda: server.asked)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=PATIENT)
     assert process.returncode == 130

@@ -179,11 +179,17 @@ def test_ctrl_c_while_parts_are_sent_keeps_what_was_written(bucket: Bucket) -> N
                 out.write_resource(f"{URI}{number}", LARGE, "image/png")
                 done.append(number)
 
+    def interrupt() -> None:
+        wait_until(lambda: done and any("partNumber" in it for it in bucket.asked))
+        _thread.interrupt_main()
+        bucket.open.set()
+
     bucket.open.clear()
-    threading.Timer(3, _thread.interrupt_main).start()
-    threading.Timer(5, bucket.open.set).start()
+    interrupting = threading.Thread(target=interrupt)
+    interrupting.start()
     with pytest.raises(KeyboardInterrupt):
         write()
+    interrupting.join()
     found = lengths_in(bucket.url("a.warc.zst"))
     assert 0 < len(done) < 100
     assert len(done) <= len(found) <= len(done) + 1
