@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +14,7 @@ import seekwarc
 from tests.cli.conftest import FILM_URI, FORMS, assert_well_behaved, run_on_terminal
 from tests.support.foreign import Foreign, gzip_member, some_dictionary, text, warc_header
 from tests.support.joined import assert_right, decompressed
-from tests.support.processes import PATIENT, wait_until
+from tests.support.processes import PATIENT
 from tests.support.writing import noise, small_dictionary, written
 
 
@@ -258,41 +257,6 @@ def test_a_full_disk_is_reported_and_leaves_nothing(command, crawl, small_disk) 
     stderr = command("concat", crawl.zst, crawl.zst, "-o", path, status=2).stderr
     assert stderr == f"seekwarc: {path}: cannot be written: No space left on device\n"
     assert left_in(small_disk) == []
-
-
-def test_a_closed_pipe_ends_it_quietly(start, crawl) -> None:
-    process = start("concat", *[crawl.zst] * 20, "-o", "-")
-    process.stdout.read(100)
-    process.stdout.close()
-    stderr = process.stderr.read()
-    assert process.wait(timeout=PATIENT) == 128 + signal.SIGPIPE
-    assert stderr == b""
-
-
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_leaves_nothing(start, crawl, tmp_path, number, status) -> None:
-    # What comes from the pipe is put aside first: the file is begun, and the signal comes before its end.
-    process = start("concat", crawl.zst, "-", "-o", tmp_path / "new.warc.zst")
-    process.stdin.write(crawl.zst.read_bytes())
-    process.stdin.flush()
-    wait_until(lambda: bool(left_in(tmp_path)))
-    process.send_signal(number)
-    stdout, stderr = process.communicate(timeout=PATIENT)
-    assert process.returncode == status
-    assert left_in(tmp_path) == []
-    assert (stdout, stderr) == (b"", b"seekwarc: stopped\n")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_in_the_middle_leaves_nothing(start, other, tmp_path, number, status) -> None:
-    process = start("concat", *[other] * 3000, "-o", tmp_path / "new.warc.zst")
-    wait_until(lambda: any(file.stat().st_size > 2_000_000 for file in tmp_path.iterdir()))
-    process.send_signal(number)
-    stdout, stderr = process.communicate(timeout=PATIENT)
-    assert process.returncode == status
-    assert left_in(tmp_path) == []
-    assert (stdout, stderr) == (b"", b"seekwarc: stopped\n")
 
 
 # Progress.

@@ -472,24 +472,6 @@ SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(("number", "status"), SIGNALS)
-@pytest.mark.parametrize("target", FORMS)
-def test_a_signal_leaves_nothing(start, tmp_path, number, status, target) -> None:
-    process = start("convert", "-", tmp_path / f"new.{target}")
-    # More than pipes and buffers hold, so that a part has been written when the signal comes.
-    process.stdin.write(warc_header(9 << 20) + noise(8 << 20))
-    process.stdin.flush()
-    wait_until(lambda: any(file.stat().st_size for file in tmp_path.iterdir()))
-    assert [name.endswith(".partial") for name in left_in(tmp_path)] == [True]
-    process.send_signal(number)
-    stdout, stderr = process.communicate(timeout=PATIENT)
-    assert process.returncode == status
-    assert left_in(tmp_path) == []
-    assert stdout == b""
-    assert stderr == b"seekwarc: stopped\n"
-
-
-@pytest.mark.one_in(3)
-@pytest.mark.parametrize(("number", "status"), SIGNALS)
 def test_a_signal_while_nothing_has_come_yet_is_no_traceback(start, tmp_path, number, status) -> None:
     process = start("convert", "-", tmp_path / "new.warc.zst")
     process.stdin.write(b"W")

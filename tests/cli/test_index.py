@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
-import subprocess
-import sys
 
 import pyarrow.parquet as pq
 import pytest
@@ -15,7 +12,6 @@ from seekwarc.format.cdxj import CdxjLine
 from tests.cli.conftest import FILM_URI, FORMS, record_header, run_on_terminal
 from tests.support.crawls import heritrix
 from tests.support.foreign import Foreign, gzip_member
-from tests.support.processes import PATIENT, wait_until
 
 
 def lines_of(stored: bytes) -> list[CdxjLine]:
@@ -136,30 +132,6 @@ def test_a_full_disk_leaves_no_index(command, crawl, small_disk) -> None:
     stderr = command("index", crawl.folder / "many.warc", "-o", small_disk / "out.cdxj", status=2).stderr
     assert "No space left on device" in stderr
     assert os.listdir(small_disk) == ["filler"]
-
-
-def test_an_interrupt_leaves_no_index(start, crawl, tmp_path) -> None:
-    process = start("index", "-", "--stdin-name", "x", "-o", tmp_path / "out.cdxj")
-    process.stdin.write(crawl.content[:100_000])
-    process.stdin.flush()
-    wait_until(lambda: os.listdir(tmp_path) != [])
-    process.send_signal(signal.SIGINT)
-    assert process.wait(PATIENT) == 130
-    assert b"Traceback" not in process.stderr.read()
-    assert os.listdir(tmp_path) == []
-
-
-@pytest.mark.slow
-def test_a_closed_pipe_ends_it_quietly(tmp_path) -> None:
-    made = Foreign()
-    for _ in range(6000):
-        made.record(b"page")
-    (tmp_path / "many.warc.zst").write_bytes(made.bytes())
-    script = f"{sys.executable} -m seekwarc index many.warc.zst | head -1; echo ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", script], capture_output=True, check=True, cwd=tmp_path)
-    assert done.stderr == b""
-    assert done.stdout.startswith(b"org,example)/0 20260102030405 {")
-    assert done.stdout.endswith(b"\n141\n")
 
 
 def test_progress_is_shown_on_a_terminal_only(command, crawl, tmp_path) -> None:

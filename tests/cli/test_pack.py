@@ -6,7 +6,6 @@ import base64
 import hashlib
 import io
 import os
-import signal
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,6 @@ import seekwarc
 from seekwarc.format.uri import as_utf8
 from tests.cli.conftest import run_on_terminal
 from tests.support.foreign import text
-from tests.support.processes import PATIENT, wait_until
 from tests.support.writing import noise
 
 
@@ -258,19 +256,6 @@ def test_what_need_not_end_is_refused_before_anything_is_read(command, folder, t
         stderr = command("pack", folder, name, "-o", tmp_path / "new.warc.zst", status=2).stderr
         assert f"{name}: is a pipe or a device, not a file" in stderr
     assert sorted(os.listdir(tmp_path)) == ["fifo", "things"]
-
-
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_leaves_nothing(start, folder, tmp_path, number, status) -> None:
-    words = ("-", "--stdin-name", "endless.bin", "-o", tmp_path / "new.warc.zst")
-    process = start("pack", folder, *words)
-    process.stdin.write(noise(1 << 20))
-    wait_until(lambda: any(path.name.endswith(".partial") for path in tmp_path.iterdir()))
-    process.send_signal(number)
-    stderr = process.communicate(timeout=PATIENT)[1]
-    assert process.returncode == status
-    assert os.listdir(tmp_path) == ["things"]
-    assert stderr == b"seekwarc: stopped\n"
 
 
 def test_a_terminal_is_shown_how_far_it_is(folder, tmp_path) -> None:

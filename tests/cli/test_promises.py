@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
+import signal
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from seekwarc.cli.verbs import RENAMED, VERBS
-from tests.cli.conftest import FILM_URI, assert_well_behaved
+from tests.cli.conftest import FILM_URI, assert_well_behaved, response
+from tests.support.foreign import Foreign
 from tests.support.jobs import JOBS
+from tests.support.pages import answer, crawl_of, html
+from tests.support.processes import PATIENT, wait_until
+from tests.support.rangeserver import RangeServer, after, delayed
+from tests.support.writing import noise
 
 NEEDS = {
     "convert": ("-o", "OUT"),
@@ -69,6 +77,41 @@ OTHER_FILES = ("index", "wacz")
 """Verbs with a new file that are not among `JOBS`, whose tests try what is there already and full disks."""
 FOLDERS_AND_EXTRAS = {"extract", "text", "clip", "pictures"}
 """Verbs whose own tests try what is there already: they make folders, or need extras."""
+ONE_FILE = {*WITHOUT["-k, --keep-going"], "cat", "clip", "pictures"}
+"""Verbs that take one file, and those that go on with the next only if an index names it."""
+WITH_JOBS = ["info", "verify", "text", "convert", "recover", "filter", "redact", "join", "dedupe", "index"]
+OF_MANY = {
+    "convert": ("--to-dir", "OUT"),
+    "recover": ("--to-dir", "OUT"),
+    "redact": ("--to-dir", "OUT", "--uri", "http://example.org/0", "--no-stubs"),
+    "wacz": ("-o", "OUT"),
+}
+"""What a verb cannot run without that takes several files, if that is something else."""
+NOT_REMOTE = {
+    "pack": "it takes files of this computer",
+    "search": "its index is on this computer",
+    "dictionary": "it has verbs of its own",
+    "wacz": "it has verbs of its own",
+    "serve": "it runs until it is stopped, which its own tests try",
+    "demo": NO_FILE,
+    "completion": NO_FILE,
+}
+PRINTS = {
+    "ls": "FILE",
+    "ls --json": "FILE",
+    "info": "FILE",
+    "verify": "FILE",
+    "cat": f"FILE --uri {FILM_URI}",
+    "convert": "FILE -",
+    "convert --to gz": "FILE -",
+    "recover": "FILE NEW",
+    "concat": "FILE FILE -o -",
+    "filter": "FILE -o NEW --type response",
+    "dedupe": "FILE -o NEW",
+    "index": "FILE",
+    "completion": "bash",
+    "lookup": f"INDEX {FILM_URI}",
+}
 WRITES = ("convert", "recover", "concat", "split", "filter", "redact", "index", "pack", "extract")
 
 
@@ -205,3 +248,100 @@ def test_a_full_disk_under_standard_output_is_said(start, crawl, verb) -> None:
 def test_an_old_name_is_not_listed(command, old) -> None:
     assert f"\n  {old} " not in command("--help").out
     assert RENAMED[old] in command(*old.split(), status=2).stderr
+
+
+class Three(NamedTuple):
+    """Two archives, and what is none between them."""
+
+    folder: Path
+    names: tuple[str, ...] = ("a.warc.zst", "b.warc.zst", "c.warc.gz")
+
+    def words(self, verb: str, *names: str) -> list[str]:
+        """Return a command that makes `new` from files."""
+        files = [str(self.folder / name) for name in names or self.names]
+        more = [word.replace("OUT", "new") for word in OF_MANY.get(verb) or NEEDS.get(verb, ())]
+        return [verb, *(["create"] if verb == "wacz" else []), *files, *more]
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Three:
+    folder = tmp_path_factory.mktemp("three")
+    crawl_of(folder / "a.warc.zst", [answer(html(it)) for it in ("tea", "milk")])
+    (folder / "b.warc.zst").write_bytes(b"no archive" * 100)
+    film = response(Foreign(), FILM_URI, noise(300_000))
+    (folder / "c.warc.gz").write_bytes(film.gzip().bytes())
+    return Three(folder)
+
+
+def made_in(folder: Path) -> dict[str, bytes]:
+    files = [it for it in folder.rglob("*") if it.is_file()]
+    return {it.relative_to(folder).as_posix(): it.read_bytes() for it in files}
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in ONE_FILE])
+def test_what_is_no_archive_stops_none_of_the_others(run_cli, three, verb, tmp_path) -> None:
+    for name in ("alone", "among"):
+        (tmp_path / name).mkdir()
+    alone = run_cli(*three.words(verb, "a.warc.zst", "c.warc.gz"), cwd=tmp_path / "alone")
+    among = run_cli(*three.words(verb), "--keep-going", cwd=tmp_path / "among")
+    assert among.returncode == 1
+    assert b"Traceback" not in among.stderr
+    assert b"b.warc.zst" in among.stdout + among.stderr
+    expected, found = made_in(tmp_path / "alone"), made_in(tmp_path / "among")
+    assert found.keys() == expected.keys()
+    if verb != "wacz":  # It has the time in it.
+        for name, content in expected.items():
+            assert set(content.splitlines()) <= set(found[name].splitlines()), "lists name the failure too"
+    assert expected or set(alone.stdout.splitlines()) & set(among.stdout.splitlines())
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_verbs_that_work_in_processes_are_tried(command, verb) -> None:
+    assert ("--jobs" in command(verb, "--help").out) == (verb in WITH_JOBS)
+
+
+@pytest.mark.parametrize("verb", WITH_JOBS)
+def test_two_processes_make_and_print_what_one_does(run_cli, three, verb, tmp_path) -> None:
+    results = []
+    for jobs in (1, 2):
+        folder = tmp_path / str(jobs)
+        folder.mkdir()
+        done = run_cli(*three.words(verb, "a.warc.zst", "c.warc.gz"), "--jobs", jobs, cwd=folder)
+        assert_well_behaved(done.returncode, done.stderr)
+        # Files are reported as they are done.
+        lines = [sorted(it.splitlines()) for it in (done.stdout, done.stderr)]
+        results.append((done.returncode, lines, made_in(folder)))
+    assert results[0] == results[1]
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("name", PRINTS)
+def test_a_closed_pipe_ends_it_quietly(command, start, crawl, name, tmp_path) -> None:
+    index = tmp_path / "index.cdxj"
+    if name == "lookup":
+        command("index", crawl.zst, "-o", index)
+    given = {"FILE": crawl.zst, "NEW": tmp_path / "new.warc.zst", "INDEX": index}
+    process = start(*name.split(), *(given.get(word, word) for word in PRINTS[name].split()))
+    process.stdout.close()
+    stderr = process.stderr.read()
+    assert (process.wait(timeout=PATIENT), stderr) == (141, b"")
+
+
+@pytest.fixture(scope="module")
+def hanging(crawl) -> Iterator[RangeServer]:
+    """A server that answers one request for the crawl, and no other."""
+    with RangeServer(crawl.zst.read_bytes(), fault=after(1, delayed(600))) as server:
+        yield server
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in NOT_REMOTE])
+def test_ctrl_c_leaves_nothing_and_shows_no_traceback(start, hanging, verb, tmp_path) -> None:
+    hanging.forget()
+    process = start(*words_of(verb, hanging.url, tmp_path), cwd=tmp_path)
+    wait_until(lambda: len(hanging.asked) > 1 or process.poll() is not None)
+    process.send_signal(signal.SIGTERM if verb < "f" else signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=PATIENT)
+    assert (process.returncode, stdout, stderr) == (143 if verb < "f" else 130, b"", b"seekwarc: stopped\n")
+    manifest = [tmp_path / "new.warc.zst", tmp_path / "new.warc.zst" / "manifest.jsonl"]
+    assert sorted(tmp_path.rglob("*")) == (manifest if verb == "extract" else [])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from seekwarc.errors import NotFoundError
 from seekwarc.frames.dictionary import Dictionary
 from tests.cli.conftest import FILM_URI, FORMS, Answer, assert_well_behaved, run_on_terminal
 from tests.support.foreign import Foreign, some_dictionary, text
-from tests.support.processes import PATIENT, wait_until
+from tests.support.processes import PATIENT
 from tests.support.writing import noise
 
 pytestmark = pytest.mark.slow
@@ -332,22 +331,6 @@ def test_a_folder_that_cannot_be_written_to_is_reported(command, damaged, only_r
     stderr = command("recover", damaged, only_readable / "saved.warc.zst", status=2).stderr
     assert "cannot be written" in stderr
     assert left_in(only_readable) == []
-
-
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_leaves_nothing(start, tmp_path, number, status) -> None:
-    folder = tmp_path / "new"
-    folder.mkdir()
-    source = tmp_path / "a.warc.zst"
-    source.write_bytes(Foreign().record(noise(1 << 20) * 32, level=1, content_size=False).bytes() * 6)
-    process = start("recover", source, folder / "saved.warc.zst", "--level", "15")
-    wait_until(lambda: any(file.stat().st_size for file in folder.iterdir()))
-    process.send_signal(number)
-    stdout, stderr = process.communicate(timeout=PATIENT)
-    assert process.returncode == status
-    assert left_in(folder) == []
-    assert stdout == b""
-    assert stderr == b"seekwarc: stopped\n"
 
 
 def test_nobody_who_reads_the_report_is_no_traceback(start, damaged, tmp_path) -> None:

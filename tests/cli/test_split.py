@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 from pathlib import Path
 
 import pytest
@@ -11,10 +10,7 @@ import pytest
 import seekwarc
 from seekwarc.cli.sizes import human_size
 from tests.cli.conftest import FILM_URI, FORMS, run_on_terminal
-from tests.support.foreign import Foreign
 from tests.support.joined import assert_right, decompressed
-from tests.support.processes import PATIENT, wait_until
-from tests.support.writing import noise
 
 
 def left_in(folder: Path) -> list[str]:
@@ -162,24 +158,6 @@ def test_a_full_disk_is_reported_and_leaves_no_piece(command, crawl, small_disk,
     assert "No space left on device" in stderr
     assert stderr.count("\n") == 1
     assert left_in(small_disk) == []
-
-
-@pytest.mark.one_in(3)
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_leaves_no_piece(start, tmp_path, number, status) -> None:
-    made = Foreign()
-    for seed in range(3000):
-        made.record(noise(2000, seed=seed))
-    (tmp_path / "source.warc.zst").write_bytes(made.bytes())
-    folder = tmp_path / "pieces"
-    folder.mkdir()
-    process = start("split", tmp_path / "source.warc.zst", "-o", folder / "part", "--records", "1")
-    wait_until(lambda: len(list(folder.rglob(".part-*"))) > 5)
-    process.send_signal(number)
-    stdout, stderr = process.communicate(timeout=PATIENT)
-    assert process.returncode == status
-    assert left_in(folder) == []
-    assert (stdout, stderr) == (b"", b"seekwarc: stopped\n")
 
 
 def test_a_terminal_is_shown_how_far_it_is(crawl, tmp_path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +14,6 @@ import zstandard
 import seekwarc
 from tests.cli.conftest import assert_well_behaved, record_header, response, run_on_terminal
 from tests.support.foreign import Foreign
-from tests.support.processes import PATIENT
 from tests.support.writing import noise
 
 pytestmark = pytest.mark.slow
@@ -233,30 +231,6 @@ def test_a_full_device_is_reported(start, pages, target) -> None:
     assert_well_behaved(process.returncode, stderr)
     assert process.returncode == 2
     assert b"No space left on device" in stderr
-
-
-def test_a_pipe_that_closes_is_no_error(pages) -> None:
-    command = f"{sys.executable} -m seekwarc dictionary train {pages / 'one.warc.zst'} -o -"
-    script = f"{command} | head -c 10 | wc -c; echo ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", script], capture_output=True, check=True)
-    assert b"Traceback" not in done.stderr
-    count, status = done.stdout.split()
-    assert count == b"10"
-    assert status in (b"0", b"141"), "all of it may have fitted into the pipe"
-
-
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_leaves_nothing(start, pages, tmp_path, number, status) -> None:
-    process = start("dictionary", "train", "-", "-o", tmp_path / "d")
-    # More than a pipe holds: when it is through, most of it has been sampled.
-    process.stdin.write((pages / "three.warc").read_bytes() * 10)
-    process.stdin.flush()
-    assert [name.endswith(".partial") for name in os.listdir(tmp_path)] == [True]
-    process.send_signal(number)
-    stderr = process.communicate(timeout=PATIENT)[1]
-    assert process.returncode == status
-    assert stderr == b"seekwarc: stopped\n"
-    assert os.listdir(tmp_path) == []
 
 
 def test_a_terminal_is_shown_how_far_it_is(pages, tmp_path) -> None:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +12,6 @@ import pytest
 from seekwarc.check.verifying import REMEDIES
 from tests.cli.conftest import FORMS, Answer, assert_well_behaved, run_on_terminal
 from tests.support.foreign import Foreign, text, warc_header
-from tests.support.processes import PATIENT
 from tests.support.vectors import SAMPLES
 from tests.support.writing import noise
 
@@ -298,38 +294,6 @@ def test_a_folder_is_reported(command, tmp_path) -> None:
 
 
 # How it runs.
-
-
-def test_who_reads_no_further_ends_it(tmp_path) -> None:
-    made = Foreign()
-    for number in range(4000):
-        made.record(b"%d" % number, checksum=False)
-    path = tmp_path / "a.warc.zst"
-    path.write_bytes(made.bytes())
-    command = [sys.executable, "-m", "seekwarc", "verify", "--all", str(path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert b"Content_Checksum" in process.stdout.readline()
-        process.stdout.close()
-        stderr = process.stderr.read()
-    assert_well_behaved(process.returncode, stderr)
-    assert process.returncode == 141
-    assert stderr == b""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_ends_it(start, tmp_path, number, status) -> None:
-    made = Foreign().record(b"first", checksum=False)
-    made.record(noise(1 << 20) * 32, level=1, content_size=False)
-    path = tmp_path / "a.warc.zst"
-    path.write_bytes(made.bytes() * 8)
-    process = start("verify", "--all", path)
-    assert b"Content_Checksum" in process.stdout.readline()
-    process.send_signal(number)
-    stdout, stderr = process.communicate(timeout=PATIENT)
-    assert process.returncode == status
-    assert stderr == b"seekwarc: stopped\n"
-    assert b" records, " not in stdout
 
 
 @pytest.mark.slow
