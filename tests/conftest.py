@@ -7,6 +7,7 @@ import gc
 import importlib
 import importlib.util
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -197,8 +198,25 @@ def _is_left_out(item: pytest.Item, config: pytest.Config) -> bool:
         return False
     if not config.getoption("--slow") and (sampled := item.get_closest_marker("one_in")):
         # By the sum of their places every value of a parameter comes with some values of the others.
-        return sum(item.callspec.indices.values()) % sampled.args[0] != 0
+        return sum(_places(item)) % sampled.args[0] != 0
     return any(item.get_closest_marker(name) and not config.getoption(name) for name in ("slow", "large"))
+
+
+_SEEN: dict[tuple[str, tuple[str, ...]], dict[tuple[int, ...], int]] = {}
+"""The values of each parameter of each test, in the order in which they come."""
+
+
+def _places(item: pytest.Item) -> list[int]:
+    """Return which value of each of its parameters a test has; pytest only says which combination it is."""
+    test, params = item.nodeid.partition("[")[0], item.callspec.params
+    groups = [mark.args[0] for mark in item.iter_markers("parametrize")]
+    named = [tuple(re.split(r"[, ]+", it)) if isinstance(it, str) else tuple(it) for it in groups]
+    others = [(name,) for name in params if not any(name in names for names in named)]
+    places = []
+    for names in [*named, *others]:
+        seen = _SEEN.setdefault((test, names), {})
+        places.append(seen.setdefault(tuple(id(params[name]) for name in names), len(seen)))
+    return places
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
