@@ -46,14 +46,15 @@ class PassedOver:
     def __init__(self, options: argparse.Namespace, consequence: str = "") -> None:
         self._options = options
         self._consequence = consequence
-        self._files: list[dict[str, object]] = []
+        self.files: list[dict[str, object]] = []
+        """Those that were passed over, as JSON fields."""
         self.on_error: Literal["raise"] | PassedOver = self if options.keep_going else "raise"
 
     def __call__(self, error: FormatError | SourceError) -> None:
         """Say why a file is passed over."""
         failure = Failure.of(error)
         say(f"{failure.message}; the file is passed over{self._consequence}{failure.way_out}")
-        self._files.append({"file": error.source, **failure.as_json()})
+        self.files.append({"file": error.source, **failure.as_json()})
 
     def __enter__(self) -> Self:
         return self
@@ -70,8 +71,8 @@ class PassedOver:
 
     def report(self, text: str, fields: dict[str, object], files: int) -> int:
         """Print what was done with so many other files, and the number of these; return the exit status."""
-        status = {"status": Status.PROBLEMS} if self._files else {}
-        report_done(self._options, text, {**fields, **status, "passed_over": self._files})
-        if self._files:
-            say(f"{passed_over(len(self._files), len(self._files) + files)}{self._consequence}")
-        return int(bool(self._files))
+        status = {"status": Status.PROBLEMS} if self.files else {}
+        report_done(self._options, text, {**fields, **status, "passed_over": self.files})
+        if self.files:
+            say(f"{passed_over(len(self.files), len(self.files) + files)}{self._consequence}")
+        return int(bool(self.files))

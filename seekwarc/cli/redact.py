@@ -6,6 +6,8 @@
 
   seekwarc redact crawls/ --hosts hosts.txt --to-dir rest/
 
+  seekwarc redact crawls/ --hosts hosts.txt --in-place --backup old/ --delete-empty
+
 The other records are copied without compressing them again, and compared byte for byte before a new file gets
 its name: with several FILEs, all are made or none. With the records that match go the records concurrent to
 them (requests and metadata) and all segments of segmented records; --no-closure keeps these. A revisit whose
@@ -13,6 +15,14 @@ original would be removed is an error, unless --with-revisits removes it, too, o
 For each removed capture, a metadata record (a stub) is added that says when and why. A URI means all its
 spellings (/%7Ea, /~a); others that count as the same in an index are kept, and named. If a file has a
 dictionary, which may hold fragments of what is removed, the other records are compressed again without it.
+
+A FILE of which nothing would be left but warcinfo records is listed. With --to-dir it gets no new file; with
+--in-place it keeps these records and gets the stubs, or is deleted with --delete-empty. --backup keeps each
+old file that is replaced or deleted.
+
+The report says what was asked, which records were removed from which file, what still mentions them, which
+files were not searched, and the SHA-256 of each file before and after; --dry-run prints the same beforehand,
+and why a run would be refused. Payloads of other captures, such as pages with links, are not searched.
 
 Offsets change: an --index (.cdxj, .idx, .parquet) is made again in the same run, other indexes of FILE
 afterwards; NAME.seek is made again, too. Copies of FILE are not searched. Exit status 1 means that something
@@ -27,6 +37,7 @@ a sound file of it (`seekwarc recover`), and redact all files together.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import cast
 
@@ -46,12 +57,15 @@ from seekwarc.cli.progress import watch
 from seekwarc.cli.selecting import add_list_arguments, add_selection_arguments, choice_of
 from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option
-from seekwarc.edit.redacting import Redaction, redact
+from seekwarc.edit.redacting import Redaction, RemovedRecord, redact
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.words import counted
+from seekwarc.jobs.outcome import Status
 
 __all__ = ["add_arguments", "run"]
 
+REFUSED = 2
+"""Exit status of a dry run if the run would be refused."""
 MAX_PRINTED = 10
 """Mentions that are printed one by one; --json has all."""
 
@@ -66,6 +80,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_to_dir_arguments(parser, "a new .warc.zst for each FILE")
     add_flag(
         parser, "--in-place", text="replace each FILE with a new file, once all are complete and compared"
+    )
+    add_flag(
+        parser, "--delete-empty", text="with --in-place: delete files of which only warcinfo would be left"
+    )
+    parser.add_argument(
+        "--backup", metavar="DIR", help="with --in-place: keep the old files in this folder, as a tree"
     )
     add_selection_arguments(parser)
     add_list_arguments(parser)
@@ -110,7 +130,7 @@ def run(options: argparse.Namespace) -> int:
         if options.in_place:
             sources = outside_wacz(sources, passed, "which is not changed; use --to-dir for it")
         done = redact(
-            sources,
+            options.files if options.backup is not None else sources,
             cast("str | list[str] | None", target),
             in_place=options.in_place,
             indexes=options.index,
@@ -122,6 +142,8 @@ def run(options: argparse.Namespace) -> int:
             promote=options.promote,
             keep_dictionary=options.keep_dictionary,
             retrain=options.retrain,
+            delete_empty=options.delete_empty,
+            backup=options.backup,
             dry_run=options.dry_run,
             existing=existing_option(options),
             processes=options.jobs,
@@ -136,10 +158,57 @@ def run(options: argparse.Namespace) -> int:
         say(f"{it.file}, offset {it.offset}: this {kind} {verb} a removed {it.what}: {it.text}")
     if len(done.mentions) > MAX_PRINTED:
         say(f"and {counted(len(done.mentions) - MAX_PRINTED, 'further mention')}; --json lists all")
+    for refusal in done.refusals:
+        say(refusal)
     name = options.output or options.to_dir
     fields = {**asdict(done), "files": sources, "target": name, "dry_run": options.dry_run}
-    text = _text(done, name, is_dry=options.dry_run)
-    return passed.report(text, fields, done.files) | int(bool(done.mentions))
+    if done.refusals:
+        fields["status"] = Status.PROBLEMS
+    first, lines = _text(done, name, is_dry=options.dry_run), [*_report(done, is_dry=options.dry_run)]
+    lines += [f"not searched: {it['file']}: {it['message']}" for it in passed.files]
+    status = passed.report("\n".join([first, *map(printable, lines)]), fields, done.files) | int(
+        bool(done.mentions)
+    )
+    return REFUSED if done.refusals else status
+
+
+def _report(done: Redaction, *, is_dry: bool) -> Iterator[str]:
+    """Yield what was asked, what became of each file, and what still mentions the removed records."""
+    would = "would be " if is_dry else ""
+    for name, value in done.asked.items():
+        if value is not None:
+            values = value if isinstance(value, list | tuple) else [value]
+            yield f"asked: {name.replace('_', ' ')}: {', '.join(map(str, values))}"
+    removed: dict[str, list[RemovedRecord]] = {}
+    for record in done.removed_records:
+        removed.setdefault(record.file, []).append(record)
+    for it in done.file_reports:
+        is_same = it.outcome == "unchanged"
+        yield (
+            f"{it.file}: {'' if is_same else would}{it.outcome}: {counted(it.removed, 'record')} removed, "
+            f"{it.records} kept"
+        )
+        yield f"  before: {it.size_before} bytes, SHA-256 {it.sha256_before}"
+        if it.sha256_after is not None:
+            yield f"  after: {it.size_after} bytes, SHA-256 {it.sha256_after}"
+        if it.backup is not None:
+            yield f"  {'to be kept' if is_dry else 'kept'} as {it.backup}"
+        for record in removed.get(it.file, ()):
+            yield (
+                f"  {'to be removed' if is_dry else 'removed'}: {record.type} {record.uri or '-'}, "
+                f"{record.date}, {record.id}, {counted(record.size, 'byte')} "
+                f"({record.stored_size} stored at offset {record.offset})"
+            )
+    if done.empty_files:
+        yield f"nothing but warcinfo {'would be ' if is_dry else ''}left of: {', '.join(done.empty_files)}"
+    groups = [counted(number, *_nouns(kind)) for kind, number in done.mentioned_by.items()]
+    yield f"still mentioned by: {', '.join(groups) or 'nothing that was searched'}"
+
+
+def _nouns(kind: str) -> tuple[str, str]:
+    if kind in ("link", "index line", "revisit", "response", "request", "resource", "conversion"):
+        return kind, f"{kind}s"
+    return (kind, "dictionaries") if kind == "dictionary" else (f"{kind} record", f"{kind} records")
 
 
 def _text(done: Redaction, target: str | None, *, is_dry: bool) -> str:

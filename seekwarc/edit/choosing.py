@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Self
+from typing import Any, Final, Self, cast
 
 from seekwarc.cdx.index import Index
 from seekwarc.errors import FormatError, SourceError
@@ -19,7 +19,7 @@ from seekwarc.format.values import without_brackets
 from seekwarc.read.record import Record
 from seekwarc.read.selection import Conditions, Selection
 
-__all__ = ["Choice", "ChoiceConditions", "ListTarget"]
+__all__ = ["Choice", "ChoiceConditions", "ListTarget", "with_entries"]
 
 BLANKS: Final = " \t\r\n"
 """Around the entries of a list. A no-break space may be part of a URI."""
@@ -101,6 +101,19 @@ class Choice:
         return self.selection.matches(record)
 
 
+def with_entries(conditions: ChoiceConditions) -> ChoiceConditions:
+    """Return the conditions that are given, with the entries of lists instead of the files that hold them.
+
+    A size of 0 is as if it were not given.
+    """
+    given: dict[str, Any] = {
+        name: it for name, it in conditions.items() if it is not None and it is not False
+    }
+    for name in given.keys() & {f"{negation}{list_}" for negation in ("", "not_") for list_ in _ENTRIES}:
+        given[name] = sorted(_entries(given[name]))
+    return cast("ChoiceConditions", given)
+
+
 def _entries(target: ListTarget) -> set[str]:
     if not isinstance(target, str | os.PathLike):
         return {it for line in target if (it := line.strip(BLANKS))}
@@ -160,6 +173,7 @@ def _base(name: str) -> str:
     return as_utf8(name).replace("\\", "/").rpartition("/")[2]
 
 
+_ENTRIES: Final = ("uris", "hosts", "ids")
 _LISTS: Final[dict[str, Callable[[Any], Callable[[Record], bool]]]] = {
     "uris": _by_uri,
     "hosts": _by_host,

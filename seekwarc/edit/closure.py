@@ -178,6 +178,10 @@ class Catalogue:
         while (number := self.kept.find(1, number + 1, self.starts[file + 1])) >= 0:
             yield number
 
+    def infos_named(self) -> set[int]:
+        """Return the hashes of the IDs that records which are not kept name as their warcinfo."""
+        return {info for info, kept in zip(self._infos, self.kept, strict=True) if not kept}
+
     @property
     def size(self) -> int:
         """Stored bytes of the kept records."""

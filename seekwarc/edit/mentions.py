@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from seekwarc.format.digest import is_digest_of
 from seekwarc.format.uri import as_utf8
 from seekwarc.read.record import Record
 
-__all__ = ["Mention", "fragment", "in_line", "in_record", "needles_of"]
+__all__ = ["REMOVED", "Mention", "fragment", "in_line", "in_record", "is_stub", "needles_of"]
 
 STEP: Final = 1 << 20
 MAX_SEARCHED: Final = 64 << 20
@@ -22,6 +25,10 @@ FRAGMENT: Final = 32
 BLOCK: Final = FRAGMENT // 2
 """Any fragment holds a whole one of the blocks into which a dictionary is cut."""
 
+REMOVED: Final = "a record was removed from this file"
+"""What a stub says."""
+
+_STUB: Final = f"removed: {REMOVED}\r\n".encode()
 _WORD: Final = re.compile(rb"[^\s<>\"']+")
 
 
@@ -39,11 +46,16 @@ class Mention:
     """What it mentions: "id", "payload digest", "uri", or "payload", of which a dictionary has a fragment."""
     text: str
     """That ID, digest or URI, or the ID of the record of the payload."""
+    kind: str
+    """What it is, to be counted: "link" if a block holds a URI, "index line", "dictionary", or the type."""
 
 
 def needles_of(record: Record, *, with_digest: bool) -> dict[bytes, str]:
     """Return what is to be searched for, with what each is."""
     digest = record.header.get("WARC-Payload-Digest") if with_digest else None
+    if digest is not None and _is_of_nothing(digest):
+        # Every GET states it.
+        digest = None
     bare = (digest or "").partition(":")[2]
     found = (
         ("uri", record.target_uri),
@@ -57,14 +69,17 @@ def needles_of(record: Record, *, with_digest: bool) -> dict[bytes, str]:
 
 def in_record(record: Record, file: str, needles: Mapping[bytes, str]) -> Iterator[Mention]:
     """Yield what a record mentions."""
-    text = record.header.raw
-    if (record.type or "").lower() in SEARCHED:
-        text += b" " + record.block.pread(0, min(record.content_length, MAX_SEARCHED))
-    for word in dict.fromkeys(_WORD.findall(text)):
+    kind = record.type or "record"
+    words = dict.fromkeys(_WORD.findall(record.header.raw), False)
+    if kind.lower() in SEARCHED:
+        block = record.block.pread(0, min(record.content_length, MAX_SEARCHED))
+        for word in _WORD.findall(block):
+            words.setdefault(word, True)
+    for word, is_in_block in words.items():
         if what := needles.get(word):
-            yield Mention(
-                file, record.offset, record.type, what, as_utf8(word.decode("utf-8", "surrogateescape"))
-            )
+            found = as_utf8(word.decode("utf-8", "surrogateescape"))
+            named = "link" if is_in_block and what == "uri" else kind
+            yield Mention(file, record.offset, record.type, what, found, named)
 
 
 def in_line(
@@ -73,7 +88,30 @@ def in_line(
     """Yield what a line of an index mentions."""
     for value in fields.values():
         if what := needles.get(as_utf8(value).encode()):
-            yield Mention(file, offset, "line", what, value)
+            yield Mention(file, offset, "line", what, value, "index line")
+
+
+def is_stub(record: Record) -> bool:
+    """Tell whether a record says that another one was removed."""
+    return record.type == "metadata" and record.block.pread(0, len(_STUB)) == _STUB
+
+
+def _is_of_nothing(text: str) -> bool:
+    """Tell whether a digest is that of no bytes, in any spelling, by any algorithm that this system has."""
+    if is_digest_of(text, ()):
+        return True
+    algorithm, _, value = text.partition(":")
+    try:
+        hasher = hashlib.new(algorithm.lower().replace("-", "_"), usedforsecurity=False)
+    except ValueError:
+        return False
+    raw = hasher.digest() if hasher.digest_size else b""
+    spelled = (
+        raw.hex(),
+        base64.b32encode(raw).decode().rstrip("="),
+        base64.b64encode(raw).decode().rstrip("="),
+    )
+    return bool(raw) and (value.lower() == spelled[0] or value.rstrip("=") in spelled[1:])
 
 
 def fragment(record: Record, dictionary: bytes) -> bool:

@@ -23,14 +23,14 @@ from seekwarc.read.reader import WholeReader
 from seekwarc.read.sidecar_file import listed_offsets
 from seekwarc.write.output import Output
 
-__all__ = ["Remade", "new_index"]
+__all__ = ["Remade", "kept_mentions", "new_index"]
 
 
 class Remade(NamedTuple):
     """A file that was made again."""
 
-    place: str
-    """Path at which it is now."""
+    place: str | None
+    """Path at which it is now; None if there is no new file."""
     final: str
     """Path at which it will be."""
     sidecar: str | None = None
@@ -71,6 +71,18 @@ def new_index(
             output.abort()
             raise
     return output, lines.mentions
+
+
+def kept_mentions(
+    name: str, remade: Mapping[str, Remade], limits: ReadOptions, needles: Mapping[bytes, str]
+) -> list[Mention]:
+    """Return what is found in the lines of an index that `new_index` would keep."""
+    gone = {as_utf8(base_name(old)): Remade(None, new.final) for old, new in remade.items()}
+    with Index(name) as index:
+        lines = _Lines(index, gone, limits, needles)
+        for _ in lines:
+            pass
+    return lines.mentions
 
 
 def _check(name: str) -> bool:
@@ -127,6 +139,8 @@ class _Lines:
             raise UnsupportedError(f"names no record of {', '.join(self._remade)}", source=name)
         for base, folder in folders.items():
             made = self._remade[base]
+            if made.place is None:
+                continue
             reference = sidecar_reference(made.sidecar) if made.sidecar is not None else None
             listed = listed_offsets(made.sidecar, made.place) if made.sidecar is not None else ()
             with WholeReader(made.place, **self._limits) as archive:

@@ -11,6 +11,7 @@ from seekwarc.edit.choosing import Choice
 from seekwarc.edit.closure import Catalogue
 from seekwarc.edit.copy_inputs import Part
 from seekwarc.edit.listing import listed
+from seekwarc.edit.mentions import is_stub
 from seekwarc.errors import FormatError
 from seekwarc.format.surt import surt
 from seekwarc.format.uri import as_utf8, normalized
@@ -37,14 +38,16 @@ def scan(
     check_all: bool = False,
     linked: bool = True,
     keys: frozenset[str] = frozenset(),
+    spare_stubs: bool = False,
 ) -> Catalogue:
     """Note all records of some files, as kept those that are chosen; unless `linked`, only their places.
 
     A chosen record whose length is wrong is damage; with `check_all`, any record. Those of other URIs than
-    the chosen ones that have one of the `keys` are noted in `others`.
+    the chosen ones that have one of the `keys` are noted in `others`. With `spare_stubs`, no record is chosen
+    that says that another one was removed.
     """
     catalogue = Catalogue(linked=linked)
-    listing = _Notes(choice, check_all, linked, catalogue.key, keys)
+    listing = _Notes(choice, check_all, linked, catalogue.key, keys, spare_stubs)
     for part in parts:
         for notes in listed(
             part.target,
@@ -69,12 +72,13 @@ class _Notes:
     linked: bool
     key: bytes
     keys: frozenset[str]
+    spare_stubs: bool
 
     def __call__(self, archive: Reader, on_damage: OnDamage, /) -> Iterator[Catalogue]:
         notes = Catalogue(linked=self.linked, key=self.key)
         for record in with_lengths(archive, on_damage):
             try:
-                kept = self.choice.matches(record)
+                kept = self.choice.matches(record) and not (self.spare_stubs and is_stub(record))
                 if kept or self.check_all:
                     _refuse_wrong_length(record)
             except FormatError as error:

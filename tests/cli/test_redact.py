@@ -71,7 +71,7 @@ def test_what_still_mentions_them_is_said(command, path, tmp_path) -> None:
     assert answer.stderr.count(" record mentions a removed ") == 4
     found = answer.json
     assert (found["status"], found["removed"], found["stubs"], len(found["mentions"])) == ("done", 1, 1, 4)
-    assert set(found["mentions"][0]) == {"file", "offset", "type", "what", "text"}
+    assert set(found["mentions"][0]) == {"file", "offset", "type", "what", "text", "kind"}
 
 
 def test_a_file_is_replaced_in_place(command, path, tmp_path) -> None:
@@ -86,7 +86,11 @@ def test_a_dry_run_says_what_would_be_removed(command, path, tmp_path) -> None:
     before = path.read_bytes()
     words = ("redact", path, "--uri", SITES[0], "--with-revisits", "-n")
     answer = command(*words, "--to-dir", tmp_path / "new")
-    assert answer.out == "3 of 14 records matched, 4 to be removed, 1 revisit among them\n"
+    lines = answer.out.splitlines()
+    assert lines[0] == "3 of 14 records matched, 4 to be removed, 1 revisit among them"
+    assert f"{path}: would be written: 4 records removed, 10 kept" in lines
+    assert sum(line.startswith("  to be removed: ") for line in lines) == 4
+    assert lines[-1] == "still mentioned by: nothing that was searched"
     assert (path.read_bytes(), left_in(tmp_path)) == (before, ["crawl.warc.zst"])
 
 

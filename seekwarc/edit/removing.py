@@ -1,0 +1,458 @@
+"""New files without some records, the old ones that are kept or deleted, and what is reported of each."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from seekwarc.compiling import override
+from seekwarc.edit.closure import Catalogue
+from seekwarc.edit.copy_inputs import Part, PartTarget
+from seekwarc.edit.copy_source import LooseRecord, loose_records
+from seekwarc.edit.copy_target import CopySettings, CopyTarget, Tally
+from seekwarc.edit.mentions import REMOVED, Mention, fragment, in_record, needles_of
+from seekwarc.edit.promoting import Promotions
+from seekwarc.edit.reindexing import Remade, kept_mentions, new_index
+from seekwarc.errors import FormatError, TargetError
+from seekwarc.format.sidecar import SIDECAR_SUFFIX
+from seekwarc.format.uri import StoredUri, as_utf8
+from seekwarc.frames.dictionary import Dictionary
+from seekwarc.frames.encoder import OrderedWork
+from seekwarc.jobs.progress import Progress
+from seekwarc.make.sidecars import sidecar
+from seekwarc.make.training import trained_on
+from seekwarc.read.archive_file import ArchiveFile
+from seekwarc.read.options import ReadOptions
+from seekwarc.read.reader import WholeReader
+from seekwarc.read.record import Record
+from seekwarc.storage.fetch import Fetcher
+from seekwarc.storage.opening import open_source
+from seekwarc.system import threads_for
+from seekwarc.write.file_layout import TableMode
+from seekwarc.write.files import Existing, refuse_existing, remove, sync_folder, unwritable
+from seekwarc.write.opening import committed, committed_together
+from seekwarc.write.output import Output, PathOutput
+from seekwarc.write.writer import Writer
+
+__all__ = ["STUB", "FileReport", "Removal", "RemovedRecord", "check_backup"]
+
+STEP: Final = 1 << 20
+STUBBED: Final = frozenset(("response", "resource", "revisit", "conversion"))
+"""Types of records of which a stub is kept."""
+STUB: Final = "a stub"
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedRecord:
+    """A record that was removed."""
+
+    file: str
+    """The old file."""
+    offset: int
+    """Its offset there."""
+    uri: str | None
+    """Its target URI, as it is stored."""
+    date: str | None
+    id: str | None
+    type: str | None
+    size: int
+    """Bytes of its block."""
+    stored_size: int
+    """Compressed bytes in the old file, which it may share with other records."""
+
+
+@dataclass(slots=True)
+class FileReport:
+    """What became of a file."""
+
+    file: str
+    target: str | None
+    """The new file; None if there is none."""
+    outcome: Literal["unchanged", "written", "replaced", "left out", "deleted"] = "unchanged"
+    """"left out" if no new file was made, since it would have been empty."""
+    removed: int = 0
+    """Records that were removed from it."""
+    records: int = 0
+    """Records of it that were kept."""
+    size_before: int = 0
+    sha256_before: str = ""
+    size_after: int | None = None
+    """Size of the new file, or of the one that stays; None if there is none (yet)."""
+    sha256_after: str | None = None
+    backup: str | None = None
+    """Where the old file was kept."""
+
+
+class Removal:
+    """The new files, made once all is decided."""
+
+    stubs: tuple[str | None, bool] | None = None
+    """The reason, and whether they name URIs."""
+    dictionaries = "none"
+    """What becomes of them: "kept", "trained" or "none"."""
+    without_empty = False
+    """Whether no file is made that would hold nothing but warcinfo records and stubs."""
+    backups: Mapping[str, str] = {}
+    """Where each old file is kept that is replaced or deleted."""
+
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        removed: Catalogue,
+        promotions: Promotions,
+        limits: ReadOptions,
+        on_progress: Progress,
+    ) -> None:
+        self._parts = parts
+        self._removed = removed
+        self._promotions = promotions
+        self._limits = limits
+        self._on_progress = on_progress
+        self._needles: dict[bytes, str] = {}
+        self._captured: list[list[str | None]] = [[] for _ in parts]
+        """Target URIs of the removed captures of each file."""
+        self.tally = Tally()
+        self.mentions: list[Mention] = []
+        self.records: list[RemovedRecord] = []
+        self.files: list[FileReport] = []
+        self.empty: set[int] = set()
+        """Numbers of files of which nothing is left but warcinfo records that no other record names."""
+        self.stubbed = self.written = self.size = 0
+
+    def is_bare(self, number: int) -> bool:
+        """Tell whether a new file would have no record."""
+        report, captured = self.files[number], self._captured[number]
+        is_made = report.outcome in ("written", "replaced") and report.removed and not report.records
+        has_stubs = report.outcome == "replaced" and self.stubs is not None and captured
+        return bool(is_made and not has_stubs)
+
+    def search(self, finals: Sequence[str], indexes: Iterable[str | os.PathLike[str]]) -> None:
+        """Note what would still mention the removed records, without writing anything."""
+        made = [final or part.name for part, final in zip(self._parts, finals, strict=True)]
+        for number, (part, final) in enumerate(zip(self._parts, made, strict=True)):
+            if number not in self._without:
+                with WholeReader(part.target, **self._limits) as archive:
+                    for each, record in self._numbered(number, archive, kept=True):
+                        if self._promotions.change_of(each) is None:
+                            self.mentions += in_record(record, final, self._needles)
+        remade = {part.name: Remade(None, final) for part, final in zip(self._parts, made, strict=True)}
+        for name in map(os.fspath, indexes):
+            self.mentions += kept_mentions(name, remade, self._limits, self._needles)
+
+    def write(
+        self,
+        finals: Sequence[str],
+        existing: Existing,
+        indexes: Iterable[str | os.PathLike[str]],
+        threads: int | None,
+        *,
+        in_place: bool,
+    ) -> None:
+        """Make all files, and search what they and the indexes mention."""
+        changed = self._changed()
+        trained = self._trained(changed) if self.dictionaries == "trained" else None
+        remade: dict[str, Remade] = {}
+        deleted: list[Output] = []
+
+        def finish() -> None:
+            self._finish(remade, in_place=in_place)
+
+        with committed_together(finish) as outputs:
+            for number, (part, final) in enumerate(zip(self._parts, finals, strict=True)):
+                outcome = self.files[number].outcome
+                if outcome == "unchanged":
+                    with WholeReader(part.target, **self._limits) as archive:
+                        for record in archive:
+                            self.mentions += in_record(record, final, self._needles)
+                    continue
+                remade[part.name] = Remade(None, final)
+                if outcome in ("left out", "deleted"):
+                    deleted += [_Deletion(part.name)] if outcome == "deleted" else []
+                    continue
+                output = PathOutput(final, existing=existing)
+                outputs.append(output)
+                self._write(number, output, self._settings(part, trained), threads)
+                self._compare(number, output.place, final)
+                beside = _sidecar_of(part.name, output, existing)
+                if beside is not None:
+                    outputs.append(beside)
+                remade[part.name] = Remade(output.place, final, beside.place if beside is not None else None)
+            for name in (os.fspath(it) for it in indexes):
+                index, found = new_index(name, remade, self._limits, self._needles)
+                outputs.append(index)
+                self.mentions += found
+            if in_place:
+                # After a crash the same command goes on: records are found in the old files until the end.
+                outputs.reverse()
+            outputs.extend(deleted)
+
+    def _finish(self, remade: Mapping[str, Remade], *, in_place: bool) -> None:
+        """Keep the old files, and delete sidecars that hold what is not in their files any more.
+
+        This is done before a new file has its name, so that both is true after a crash.
+        """
+        for report in self.files:
+            if report.backup is not None:
+                _keep(report.file, report.backup)
+            if report.outcome == "unchanged":
+                report.size_after, report.sha256_after = report.size_before, report.sha256_before
+            elif (place := remade[report.file].place) is not None:
+                report.size_after, report.sha256_after = _digest(place)
+        for name, made in remade.items() if in_place else ():
+            if made.sidecar is None:
+                remove(name + SIDECAR_SUFFIX)
+
+    @property
+    def _without(self) -> set[int]:
+        """Numbers of the files of which no new one is made."""
+        return self.empty if self.without_empty else set()
+
+    def _changed(self) -> set[int]:
+        """Return the numbers of the files that are made again if they need not be."""
+        removed = self._removed
+        changed = self._promotions.files
+        changed |= {
+            number for number in range(len(self._parts)) if next(removed.kept_in(number), None) is not None
+        }
+        shared = {it.data for number in changed if (it := self._parts[number].dictionary) is not None}
+        if self.dictionaries != "kept":
+            changed |= {
+                n for n, it in enumerate(self._parts) if it.dictionary and it.dictionary.data in shared
+            }
+        return changed
+
+    def _numbered(
+        self, number: int, archive: Iterable[Record], *, kept: bool
+    ) -> Iterator[tuple[int, Record]]:
+        """Yield the records of a file that are kept, or the others, with their numbers."""
+        for each, record in enumerate(archive, self._removed.starts[number]):
+            if self._removed.kept[each] != kept:
+                yield each, record
+
+    def examine(self, finals: Sequence[str], *, in_place: bool) -> None:
+        """Note the removed records and what becomes of each file."""
+        named, changed = self._removed.infos_named(), self._changed()
+        saved = self._promotions.originals
+        for number, (part, final) in enumerate(zip(self._parts, finals, strict=True)):
+            report = FileReport(part.name, final or None)
+            report.size_before, report.sha256_before = _digest(part.target)
+            self.files.append(report)
+            first, stop = self._removed.starts[number : number + 2]
+            report.removed = self._removed.kept.count(1, first, stop)
+            report.records = stop - first - report.removed
+            if report.removed:
+                left = self._note(number, final or part.name, named, saved)
+                if not left:
+                    self.empty.add(number)
+            if number in self._without:
+                report.outcome = "deleted" if in_place else "left out"
+                report.target = None
+            elif not in_place or number in changed:
+                report.outcome = "replaced" if in_place else "written"
+            if report.outcome in ("replaced", "deleted"):
+                report.backup = self.backups.get(part.name)
+
+    def _note(self, number: int, final: str, named: set[int], saved: set[int]) -> bool:
+        """Note the removed records of a file; tell whether more is left than warcinfo records without use."""
+        part, removed, left = self._parts[number], self._removed, False
+        kept = part.dictionary if self.dictionaries == "kept" else None
+        with WholeReader(part.target, **self._limits) as archive:
+            for each, record in enumerate(archive, removed.starts[number]):
+                if not removed.kept[each]:
+                    left |= record.type != "warcinfo" or removed.ids[each] in named
+                    continue
+                self._needles |= needles_of(record, with_digest=each not in saved)
+                self.records.append(_as_removed(record, part.name))
+                if (record.type or "").lower() in STUBBED:
+                    self._captured[number].append(record.target_uri)
+                if kept is not None and fragment(record, kept.data):
+                    self.mentions.append(
+                        Mention(final, 0, "dictionary", "payload", record.id or "", "dictionary")
+                    )
+        return left
+
+    def _trained(self, changed: Iterable[int]) -> Dictionary | None:
+        """Return a dictionary for files that have had one, trained on what is kept of them."""
+        wanted = [number for number in changed if self._parts[number].dictionary is not None]
+
+        def kept(number: int) -> Iterator[Record]:
+            with WholeReader(
+                self._on_progress(open_source(self._parts[number].target), "sampling"), **self._limits
+            ) as it:
+                yield from (record for _, record in self._numbered(number, it, kept=True))
+
+        return trained_on(map(kept, wanted), len(wanted)).dictionary if wanted else None
+
+    def _settings(self, part: Part, trained: Dictionary | None) -> CopySettings:
+        tables: TableMode = "every" if part.has_table_each else "large"
+        if part.dictionary is None or self.dictionaries == "none":
+            return CopySettings(tables)
+        if trained is not None:
+            return CopySettings(tables, trained, trained.frame())
+        return CopySettings(tables, part.dictionary, part.dictionary_frame())
+
+    def _write(self, number: int, output: Output, settings: CopySettings, threads: int | None) -> None:
+        """Write the kept records of a file, unchanged or as what they become, and the stubs."""
+        part, removed = self._parts[number], self._removed
+        first, stop = removed.starts[number : number + 2]
+        kept = [each for each in range(first, stop) if not removed.kept[each]]
+        with closing(OrderedWork(threads_for(threads))) as work:
+            new = CopyTarget(output, work, settings, self.tally)
+            places = lambda: map(removed.place, kept)  # noqa: E731
+            with closing(part.placed(settings.dictionary, places, self._on_progress, None)) as records:
+                for each, record in zip(kept, records, strict=True):
+                    change = self._promotions.change_of(each)
+                    new.add(record if change is None else change.record(part.name))
+            for stub in self._stubs(number):
+                new.add(stub, again=True)
+                self.stubbed += 1
+            new.seal()
+        self.size += new.size
+        self.written += 1
+
+    def _stubs(self, number: int) -> Iterator[LooseRecord]:
+        uris = self._captured[number]
+        if not uris or self.stubs is None:
+            return
+        reason, with_uris = self.stubs
+        stored = io.BytesIO()
+        fields = [
+            ("removed", REMOVED),
+            *([("reason", reason)] if reason else []),
+        ]
+        with Writer(stored, compression="none") as out:
+            for uri in uris:
+                named = StoredUri(uri) if with_uris and uri is not None else None
+                out.write_metadata(fields, target_uri=named)
+        with closing(ArchiveFile(Fetcher(open_source(stored.getvalue())), self._limits)) as file:
+            yield from loose_records(file, STUB)
+
+    def _compare(self, number: int, made: str, final: str) -> None:
+        """Compare a new file with what was to be kept, and note what it still mentions."""
+        part = self._parts[number]
+        source = self._on_progress(open_source(part.target), "comparing")
+        with WholeReader(source, **self._limits) as old, WholeReader(made, **self._limits) as new:
+            copies = iter(new)
+            for each, record in self._numbered(number, old, kept=True):
+                change, copy = self._promotions.change_of(each), next(copies, None)
+                header = record.header if change is None else change.header
+                pieces = _pieces(record) if change is None else change.pieces()
+                if copy is None or copy.header.raw != header.raw or not _has_block(copy, pieces):
+                    raise FormatError(
+                        "the copy of this record is not equal to it, so no file was made; please report this",
+                        source=part.name,
+                        offset=record.offset,
+                    )
+                self.mentions += in_record(copy, final, self._needles)
+
+
+class _Deletion(Output):
+    """A file that is deleted when others get their names."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @override
+    def write(self, data: bytes) -> None:
+        raise TargetError("is to be deleted", source=self.name)
+
+    @override
+    def flush(self) -> None:
+        pass
+
+    @override
+    def seal(self) -> None:
+        if not os.access(os.path.dirname(self.name) or ".", os.W_OK):
+            raise TargetError("cannot be deleted: the folder is read-only", source=self.name)
+
+    @override
+    def commit(self) -> None:
+        try:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.name)
+        except OSError as error:
+            raise unwritable(error, self.name) from error
+        sync_folder(os.path.dirname(self.name) or ".")
+
+    @override
+    def abort(self) -> None:
+        pass
+
+
+def _keep(name: str, backup: str) -> None:
+    """Copy a file to a name that no other file has. One that has its bytes is from a run that was killed."""
+    if os.path.lexists(backup) and _digest(backup) == _digest(name):
+        return
+    folder = os.path.dirname(backup) or "."
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise unwritable(error, backup) from error
+    with committed(PathOutput(backup, existing="error")) as output, open(name, "rb") as old:
+        while data := old.read(STEP):
+            output.write(data)
+    while (parent := os.path.dirname(folder)) not in (folder, ""):
+        sync_folder(folder := parent)
+
+
+def check_backup(name: str, backup: str) -> None:
+    """Refuse to overwrite a file that is not the same."""
+    if os.path.lexists(backup) and _digest(backup) != _digest(name):
+        refuse_existing(backup)
+
+
+def _digest(target: PartTarget) -> tuple[int, str]:
+    """Return the size of a file, and its SHA-256."""
+    source, sha256, at = Fetcher(open_source(target)), hashlib.sha256(), 0
+    try:
+        while data := source.read(at, STEP):
+            sha256.update(data)
+            at += len(data)
+    finally:
+        if isinstance(target, str | os.PathLike):
+            source.close()
+    return at, sha256.hexdigest()
+
+
+def _as_removed(record: Record, file: str) -> RemovedRecord:
+    uri, header = record.target_uri, record.header
+    return RemovedRecord(
+        file,
+        record.offset,
+        as_utf8(uri) if uri is not None else None,
+        header.get("WARC-Date"),
+        record.id,
+        record.type,
+        record.content_length,
+        record.length,
+    )
+
+
+def _sidecar_of(old: str, made: PathOutput, existing: Existing) -> PathOutput | None:
+    """Make the sidecar of a new file if the old one has one; None if the new one needs none."""
+    if not os.path.isfile(old + SIDECAR_SUFFIX):
+        return None
+    stored = io.BytesIO()
+    if not sidecar(made.place, stored).records:
+        return None
+    output = PathOutput(made.name + SIDECAR_SUFFIX, existing=existing)
+    output.write(stored.getvalue())
+    output.flush()
+    return output
+
+
+def _pieces(record: Record) -> Iterator[bytes]:
+    with record.block.open() as block:
+        while data := block.read(STEP):
+            yield data
+
+
+def _has_block(record: Record, pieces: Iterator[bytes]) -> bool:
+    with record.block.open() as block:
+        return all(block.read(len(data)) == data for data in pieces) and not block.read(1)
