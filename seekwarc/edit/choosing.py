@@ -106,9 +106,7 @@ def with_entries(conditions: ChoiceConditions) -> ChoiceConditions:
 
     A size of 0 is as if it were not given.
     """
-    given: dict[str, Any] = {
-        name: it for name, it in conditions.items() if it is not None and it is not False
-    }
+    given: dict[str, Any] = {name: it for name, it in conditions.items() if it not in (None, False, 0)}
     for name in given.keys() & {f"{negation}{list_}" for negation in ("", "not_") for list_ in _ENTRIES}:
         given[name] = sorted(_entries(given[name]))
     return cast("ChoiceConditions", given)

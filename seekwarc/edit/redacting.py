@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final, Unpack, cast
 
 from seekwarc.collection.entry import OnDamage
@@ -26,6 +27,7 @@ from seekwarc.edit.removing import STUB, FileReport, Removal, RemovedRecord, che
 from seekwarc.edit.scanning import scan
 from seekwarc.errors import FormatError, NotFoundError
 from seekwarc.format.surt import surt
+from seekwarc.format.uri import as_utf8
 from seekwarc.jobs.passing import OnError, readable
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.read.options import ReadLimits, ReadOptions
@@ -98,7 +100,7 @@ class Redaction:
     removed_records: list[RemovedRecord] = field(default_factory=list)
     """The records that were removed, or would be."""
     mentioned_by: dict[str, int] = field(default_factory=dict)
-    """How many of the mentions are of each kind."""
+    """How many records, lines and dictionaries of each kind mention what was removed."""
     empty_files: list[str] = field(default_factory=list)
     """Files of which nothing is left but warcinfo records that no other record names, and stubs."""
     lost_revisits: list[LostRevisit] = field(default_factory=list)
@@ -217,7 +219,7 @@ def redact(
     with ExitStack() as opened:
         parts = opened.enter_context(parts_of(names, None, options, on_error, on_progress, whole=True))
         final_of = dict(zip(names, finals, strict=True))
-        keys = frozenset(surt(it.decode()) for it in choice.uris)
+        keys = frozenset(surt(it.decode("utf-8", "surrogateescape")) for it in choice.uris)
         removed = _scanned(
             parts,
             choice,
@@ -259,7 +261,7 @@ def redact(
             run.search(finals, indexes)
         else:
             run.write(finals, "overwrite" if in_place else existing, indexes, threads, in_place=in_place)
-    done.asked = {**conditions, "reason": reason}
+    done.asked = {name: _plain(it) for name, it in [*conditions.items(), ("reason", reason)]}
     _note_result(done, run)
     return done
 
@@ -363,6 +365,15 @@ def _settle_revisits(
     return count, lost
 
 
+def _plain(value: object) -> object:
+    """Return a condition as JSON has it."""
+    if isinstance(value, list | tuple | set | frozenset):
+        return [*map(_plain, value)]
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return value if value is None or isinstance(value, int) else as_utf8(str(value))
+
+
 def _note_choice(done: Redaction, removed: Catalogue) -> None:
     done.removed = removed.kept.count(1)
     done.records = done.read - done.removed
@@ -377,7 +388,9 @@ def _note_result(done: Redaction, run: Removal) -> None:
     done.bytes_copied, done.bytes_recompressed = run.tally.bytes_copied, run.tally.bytes_recompressed
     done.recompressed = tuple(it for it in run.tally.recompressed if it.reason != STUB)
     done.file_reports, done.removed_records = run.files, run.records
-    done.mentioned_by = dict(Counter(it.kind for it in run.mentions))
+    # A revisit may mention the ID, the URI and the digest of its original.
+    places = dict.fromkeys((it.kind, it.file, it.offset) for it in run.mentions)
+    done.mentioned_by = dict(Counter(kind for kind, _, _ in places))
     done.empty_files = [run.files[number].file for number in sorted(run.empty)]
 
 

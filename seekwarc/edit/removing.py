@@ -73,7 +73,7 @@ class FileReport:
 
     file: str
     target: str | None
-    """The new file; None if there is none."""
+    """The new file, if one is made."""
     outcome: Literal["unchanged", "written", "replaced", "left out", "deleted"] = "unchanged"
     """"left out" if no new file was made, since it would have been empty."""
     removed: int = 0
@@ -83,7 +83,7 @@ class FileReport:
     size_before: int = 0
     sha256_before: str = ""
     size_after: int | None = None
-    """Size of the new file, or of the one that stays; None if there is none (yet)."""
+    """Size of the new file, or of the one that stays; None if it was deleted or not made."""
     sha256_after: str | None = None
     backup: str | None = None
     """Where the old file was kept."""
@@ -421,17 +421,9 @@ def _digest(target: PartTarget) -> tuple[int, str]:
 
 
 def _as_removed(record: Record, file: str) -> RemovedRecord:
-    uri, header = record.target_uri, record.header
-    return RemovedRecord(
-        file,
-        record.offset,
-        as_utf8(uri) if uri is not None else None,
-        header.get("WARC-Date"),
-        record.id,
-        record.type,
-        record.content_length,
-        record.length,
-    )
+    fields = record.target_uri, record.header.get("WARC-Date"), record.id, record.type
+    uri, date, name, kind = (it if it is None else as_utf8(it) for it in fields)
+    return RemovedRecord(file, record.offset, uri, date, name, kind, record.content_length, record.length)
 
 
 def _sidecar_of(old: str, made: PathOutput, existing: Existing) -> PathOutput | None:

@@ -94,6 +94,64 @@ def test_a_dry_run_says_what_would_be_removed(command, path, tmp_path) -> None:
     assert (path.read_bytes(), left_in(tmp_path)) == (before, ["crawl.warc.zst"])
 
 
+@pytest.fixture
+def collection(tmp_path):
+    """A host with two files of its own, and a mixed one with a revisit of a record in one of them."""
+    folder = tmp_path / "crawls"
+    (folder / "own").mkdir(parents=True)
+    for number in range(2):
+        with seekwarc.open(folder / "own" / f"{number}.warc.zst", "w") as out:
+            original = out.write_response(
+                f"http://gone.example/{number}", noise(900, seed=number), status=200
+            )
+            out.write_response(f"http://gone.example/nothing-{number}", b"", status=200)
+    with seekwarc.open(folder / "mixed.warc.zst", "w") as out:
+        out.write_response("http://kept.example/nothing", b"", status=200)
+        digest = original.header.get("WARC-Payload-Digest")
+        out.write_revisit("http://kept.example/", refers_to=original, payload_digest=digest)
+        out.write_metadata({"via": "http://gone.example/0"}, target_uri="http://kept.example/note")
+    (tmp_path / "hosts.txt").write_text("gone.example\n")
+    return folder
+
+
+def test_a_dry_run_says_all_that_a_run_would_meet(command, collection, tmp_path) -> None:
+    words = ("redact", collection, "--hosts", tmp_path / "hosts.txt", "--in-place")
+    answer = command(*words, "-n", status=2)
+    own = [str(collection / "own" / f"{number}.warc.zst") for number in range(2)]
+    assert f"nothing but warcinfo would be left of: {', '.join(own)}" in answer.out
+    assert "asked: hosts: gone.example\n" in answer.out
+    assert "still mentioned by: 1 revisit, 1 link\n" in answer.out
+    assert "mixed.warc.zst: the payload of the revisit at offset" in answer.stderr
+    found = command(*words, "-n", "--json", status=2).json
+    assert (found["status"], len(found["lost_revisits"]), found["empty_files"]) == ("problems", 1, own)
+    assert [it["uri"] for it in found["removed_records"]][::2] == [
+        f"http://gone.example/{it}" for it in (0, 1)
+    ]
+    assert "--promote keeps the payloads" in command(*words, status=2).stderr
+
+
+def test_old_files_are_kept_and_empty_ones_deleted(command, collection, tmp_path) -> None:
+    words = ("redact", collection, "--hosts", tmp_path / "hosts.txt", "--in-place", "--promote")
+    damaged = collection / "damaged.warc.zst"
+    damaged.write_bytes(b"not an archive")
+    answer = command(*words, "--delete-empty", "--backup", tmp_path / "old", "-k", status=1)
+    assert left_in(collection) == ["damaged.warc.zst", "mixed.warc.zst", "own"]
+    assert left_in(collection / "own") == []
+    assert left_in(tmp_path / "old" / "own") == ["0.warc.zst", "1.warc.zst"]
+    assert f"not searched: {damaged}: " in answer.out
+    assert f"  kept as {tmp_path / 'old' / 'mixed.warc.zst'}\n" in answer.out
+
+
+def test_a_folder_has_no_file_that_would_be_empty(command, collection, tmp_path) -> None:
+    words = ("redact", collection, "--hosts", tmp_path / "hosts.txt", "--with-revisits", "--json")
+    found = command(*words, "--since", "2020", "--to-dir", tmp_path / "new", status=1).json
+    assert left_in(tmp_path / "new") == ["mixed.warc.zst"]
+    outcomes = {os.path.basename(it["file"]): it["outcome"] for it in found["file_reports"]}
+    assert outcomes == {"0.warc.zst": "left out", "1.warc.zst": "left out", "mixed.warc.zst": "written"}
+    assert found["mentioned_by"] == {"link": 1}
+    assert found["asked"]["since"] == "2020-01-01T00:00:00+00:00"
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import io
 
 import pytest
@@ -33,6 +35,39 @@ def test_a_record_is_known_by_id_uri_and_digest(record) -> None:
     }
     assert {*needles_of(record, with_digest=False).values()} == {"id", "uri"}
     assert [it.what for it in in_record(record, "new", needles)] == ["id", "uri", "payload digest"]
+
+
+@pytest.mark.parametrize("spelling", ["hex", "HEX", "base32"])
+@pytest.mark.parametrize(
+    "algorithm", ["sha1", "sha256", "sha512", "md5", "blake2b", "blake2s", "sha3-256", "sha3_512", "sha384"]
+)
+def test_the_digest_of_nothing_is_no_mention(algorithm, spelling) -> None:
+    for data, is_said in ((b"", False), (b"x", True)):
+        raw = hashlib.new(algorithm.replace("-", "_"), data).digest()
+        words = {"hex": raw.hex(), "HEX": raw.hex().upper(), "base32": base64.b32encode(raw).decode()}
+        stored = io.BytesIO()
+        with seekwarc.open(stored, "w") as out:
+            out.write(
+                "resource",
+                block=b"x",
+                target_uri="http://example.org/",
+                headers={"WARC-Payload-Digest": f"{algorithm}:{words[spelling]}"},
+            )
+        with seekwarc.open(stored.getvalue()) as archive:
+            needles = needles_of(next(iter(archive)), with_digest=True)
+        assert ("payload digest" in needles.values()) == is_said
+
+
+def test_a_uri_in_a_block_is_a_link(record) -> None:
+    stored = io.BytesIO()
+    with seekwarc.open(stored, "w") as out:
+        out.write_metadata({"via": "http://example.org/a?b"}, target_uri="http://example.org/")
+        out.write_metadata({"via": "-"}, target_uri="http://example.org/a?b")
+    with seekwarc.open(stored.getvalue()) as archive:
+        found = [
+            it for other in archive for it in in_record(other, "new", needles_of(record, with_digest=True))
+        ]
+    assert [it.kind for it in found] == ["link", "metadata"]
 
 
 def test_a_line_mentions_a_uri_and_a_digest_without_its_label(record) -> None:

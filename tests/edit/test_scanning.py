@@ -11,6 +11,7 @@ import seekwarc
 from seekwarc.edit import scanning
 from seekwarc.edit.choosing import Choice
 from seekwarc.edit.copy_inputs import parts_of
+from seekwarc.edit.mentions import REMOVED
 from seekwarc.edit.scanning import scan
 from seekwarc.errors import FormatError
 from seekwarc.jobs.progress import no_progress
@@ -57,3 +58,15 @@ def test_a_choice_is_sent_to_other_processes(two_files) -> None:
     choice = pickle.loads(pickle.dumps(Choice.of(**lists, type="resource", since="2020", uri="*/0/*")))
     with seekwarc.open(two_files[0]) as archive:
         assert [choice.matches(record) for record in archive] == [False, True, False, False, False]
+
+
+def test_stubs_can_be_spared(tmp_path) -> None:
+    path = tmp_path / "a.warc.zst"
+    with seekwarc.open(path, "w") as out:
+        for text in (REMOVED, "a note"):
+            out.write_metadata({"removed": text}, target_uri="http://example.org/")
+    choice = Choice.of(hosts=["example.org"])
+    with parts_of([str(path)], None, ReadOptions.of()) as parts:
+        for spare_stubs, chosen in ((True, [1]), (False, [0, 1])):
+            catalogue = scan(parts, choice, pytest.fail, no_progress, spare_stubs=spare_stubs)
+            assert [*catalogue.kept_in(0)] == chosen
