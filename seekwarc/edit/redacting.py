@@ -295,7 +295,7 @@ def _backups(
     folder = os.fspath(target)
     refuse_url(folder)
     kept = {name: os.path.join(folder, os.path.basename(name)) for name in names}
-    for source in map(os.fspath, sources):
+    for source in (os.fspath(it) for it in sources):
         if os.path.isdir(source):
             below = [name for name in kept if name.startswith(os.path.join(source, ""))]
             kept |= {name: os.path.join(folder, os.path.relpath(name, source)) for name in below}

@@ -142,7 +142,7 @@ class Removal:
                         if self._promotions.change_of(each) is None:
                             self.mentions += in_record(record, final, self._needles)
         remade = {part.name: Remade(None, final) for part, final in zip(self._parts, made, strict=True)}
-        for name in map(os.fspath, indexes):
+        for name in (os.fspath(it) for it in indexes):
             self.mentions += kept_mentions(name, remade, self._limits, self._needles)
 
     def write(
