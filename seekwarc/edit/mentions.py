@@ -11,6 +11,7 @@ from typing import Final
 
 from seekwarc.format.digest import is_digest_of
 from seekwarc.format.uri import as_utf8
+from seekwarc.format.warc import RecordHeader
 from seekwarc.read.record import Record
 
 __all__ = ["REMOVED", "Mention", "fragment", "in_line", "in_record", "is_stub", "needles_of"]
@@ -67,10 +68,14 @@ def needles_of(record: Record, *, with_digest: bool) -> dict[bytes, str]:
     return {value.encode("utf-8", "surrogateescape"): what for what, value in spelled}
 
 
-def in_record(record: Record, file: str, needles: Mapping[bytes, str]) -> Iterator[Mention]:
-    """Yield what a record mentions."""
-    kind = record.type or "record"
-    words = dict.fromkeys(_WORD.findall(record.header.raw), False)
+def in_record(
+    record: Record, file: str, needles: Mapping[bytes, str], header: RecordHeader | None = None
+) -> Iterator[Mention]:
+    """Yield what a record mentions, or what a capture would with another header."""
+    type_ = record.type if header is None else header.get("WARC-Type")
+    kind = type_ or "record"
+    header = header or record.header
+    words = dict.fromkeys(_WORD.findall(header.raw), False)
     if kind.lower() in SEARCHED:
         block = record.block.pread(0, min(record.content_length, MAX_SEARCHED))
         for word in _WORD.findall(block):
@@ -79,7 +84,7 @@ def in_record(record: Record, file: str, needles: Mapping[bytes, str]) -> Iterat
         if what := needles.get(word):
             found = as_utf8(word.decode("utf-8", "surrogateescape"))
             named = "link" if is_in_block and what == "uri" else kind
-            yield Mention(file, record.offset, record.type, what, found, named)
+            yield Mention(file, record.offset, type_, what, found, named)
 
 
 def in_line(

@@ -139,8 +139,9 @@ class Removal:
             if number not in self._without:
                 with WholeReader(part.target, **self._limits) as archive:
                     for each, record in self._numbered(number, archive, kept=True):
-                        if self._promotions.change_of(each) is None:
-                            self.mentions += in_record(record, final, self._needles)
+                        change = self._promotions.change_of(each)
+                        header = change.header if change is not None else None
+                        self.mentions += in_record(record, final, self._needles, header)
         remade = {part.name: Remade(None, final) for part, final in zip(self._parts, made, strict=True)}
         for name in (os.fspath(it) for it in indexes):
             self.mentions += kept_mentions(name, remade, self._limits, self._needles)
