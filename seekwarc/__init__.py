@@ -161,6 +161,17 @@ _HOMES = {
     }.items()
     for name in names.split()
 }
+_GUESSED = {
+    "ArchiveIterator": "open",
+    "WARCReader": "Reader",
+    "WARCWriter": "Writer",
+    "WarcReader": "Reader",
+    "WarcWriter": "Writer",
+    "load": "open",
+    "verify": "tools.verify",
+    "convert": "tools.convert",
+}
+"""Names that other packages have, and what has their place here."""
 __all__ = [*_HOMES, "open"]  # noqa: PLE0604 - they are strings
 
 
@@ -174,7 +185,9 @@ if not TYPE_CHECKING:
             # The examples of the docstrings begin with `import seekwarc` alone.
             value = import_module("seekwarc.tools")
         elif name not in _HOMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            # Nothing is imported for that: who looks through all modules would see them change.
+            hint = f"; did you mean {_GUESSED[name]}?" if name in _GUESSED else ""
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
         else:
             value = getattr(import_module(_HOMES[name]), name)
         globals()[name] = value

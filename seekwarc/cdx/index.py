@@ -18,6 +18,7 @@ from seekwarc.cdx.chain import Chain
 from seekwarc.cdx.limits import MAX_BLOCK_SIZE, MAX_CELL_SIZE, MAX_GROUP_SIZE, IndexLimits
 from seekwarc.cdx.lines import IndexLine, SortedLines, StoredLines
 from seekwarc.cdx.nearby import NearbyIndex
+from seekwarc.cdx.others import refuse_archive
 from seekwarc.cdx.places import folder_of, located
 from seekwarc.cdx.ranges import Match, date_in, distance, key_ranges
 from seekwarc.cdx.wacz_index import index_of
@@ -29,7 +30,7 @@ from seekwarc.collection.revisits import is_alone, resolve
 from seekwarc.collection.segments import ResolvedRevisit
 from seekwarc.errors import FormatError, NotFoundError, SeekWarcError, UnsupportedError
 from seekwarc.format.cdxj import CdxjLine, date_digits, parse_line, timestamp_of
-from seekwarc.format.dates import WarcDate, date_of_digits
+from seekwarc.format.dates import LATEST, WarcDate, date_of_digits
 from seekwarc.format.post import indexed_uri
 from seekwarc.format.seektable import SidecarReference, TableChoice
 from seekwarc.format.sidecar import SIDECAR_SUFFIX
@@ -239,6 +240,20 @@ class Index(Closing):
         """Yield all lines as they are stored, those of a columnar index as lines of CDXJ."""
         return self._lines.ascending(b"")
 
+    def latest(self, uri: str, date: str | None = None) -> Capture:
+        """Return the latest capture of a URI, or with `date` the nearest to it.
+
+        Captures of exactly this URI come before those of another spelling of it, and these before those of
+        other URIs with the same key: its `uri` says which it is.
+
+        Raises:
+            NotFoundError: The index has no capture of it.
+            FormatError, SourceError, ValueError: As `lookup`.
+        """
+        for capture in self.lookup(uri, closest=LATEST if date is None else date):
+            return capture
+        raise NotFoundError(f"no capture of {uri}", source=self.name)
+
     def lookup(
         self,
         uri: str,
@@ -346,6 +361,7 @@ class Index(Closing):
             from seekwarc.cdx.parquet import ParquetLines
 
             return ParquetLines(source, self._limits)
+        refuse_archive(begin, source.name)
         lines = StoredLines(source)
         first = begin.partition(b"\n")[0]
         if first.startswith(GZIP_MAGIC):

@@ -53,6 +53,9 @@ def key_ranges(uri: str, match: Match) -> Iterator[tuple[bytes, bytes]]:
             yield other, other + b"\xff"
     else:
         host, bracket, _ = key.partition(b")")
+        if not bracket and "://" not in uri:
+            # `localhost:8711` reads like a scheme and a path.
+            host, bracket, _ = surt(f"http://{uri}").encode("ascii").partition(b")")
         if not bracket:
             raise ValueError(f"no host in the URI {uri!r}")
         if match not in ("host", "domain"):

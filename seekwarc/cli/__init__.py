@@ -168,6 +168,10 @@ def _run(verb: Verb, words: list[str]) -> int:
         with noting() as expanded:
             status = verb.run(options)
     except (SeekWarcError, ValueError, OSError) as error:
+        if isinstance(error, NotFoundError) and hasattr(options, "mime"):
+            from seekwarc.cli.selecting import missed
+
+            error.message += missed(options)
         # An error without a file name is one of standard output itself.
         is_of_a_file = isinstance(error, SeekWarcError | ValueError) or error.filename is not None
         if getattr(options, "json", False) and is_of_a_file:

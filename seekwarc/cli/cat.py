@@ -28,6 +28,7 @@ from seekwarc.cli.payloads import add_payload_arguments, found_record
 from seekwarc.cli.printing import say
 from seekwarc.cli.sizes import counts_from_end, parse_range
 from seekwarc.errors import FormatError, RangeError
+from seekwarc.format.words import counted
 from seekwarc.read.extent import Extent
 from seekwarc.read.record import Record
 from seekwarc.system import write_all
@@ -115,7 +116,10 @@ def _print(extent: Extent, options: argparse.Namespace) -> None:
     is_counted = extent.known_size is not None or any(map(counts_from_end, texts))
     size = extent.size if is_counted else UNKNOWN_SIZE
     step = STEP_TO_DAMAGE if options.partial else STEP
-    for start, stop in [parse_range(text, size) for text in texts]:
+    ranges = [parse_range(text, size) for text in texts]
+    if is_counted and size and all(start == size for start, _ in ranges):
+        raise RangeError(f"--range {options.range} begins after the end: there are {counted(size, 'byte')}")
+    for start, stop in ranges:
         position, buffer = start, memoryview(bytearray(min(step, stop - start)))
         while position < stop:
             count = extent.pread_into(position, buffer[: stop - position], verify=not options.no_verify)

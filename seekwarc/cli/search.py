@@ -30,6 +30,7 @@ from seekwarc.errors import NotFoundError, SeekWarcError
 from seekwarc.format.conditions import checked_type
 from seekwarc.format.json_text import json_text
 from seekwarc.format.words import counted
+from seekwarc.inside.query import reading_of
 from seekwarc.inside.search import HEAD, is_search_head
 from seekwarc.inside.snippets import Snippet
 from seekwarc.make.text_searching import LIMIT, MAX_LIMIT, Hit, Search, SearchIndex
@@ -91,7 +92,10 @@ def run(options: argparse.Namespace) -> int:
     if found.unread:
         say(f"{counted(found.unread, 'page')} may match, but cannot be read to find out")
     if not found.hits:
-        raise NotFoundError(f"nothing was found{_hint(found, options.start)}", source=options.index)
+        text = " ".join(options.query)
+        raise NotFoundError(
+            f"nothing was found{_hint(found, options.start)}{reading_of(text)}", source=options.index
+        )
     if not (options.json or options.quiet):
         sys.stdout.write(_summary(found, options.start))
     return 0

@@ -24,6 +24,7 @@ __all__ = [
     "archives_named",
     "choice_of",
     "conditions_of",
+    "missed",
     "selection_of",
 ]
 
@@ -97,6 +98,17 @@ def add_list_arguments(parser: argparse.ArgumentParser) -> None:
         group.add_argument(f"--{name}", metavar="FILE", help=text)
         group.add_argument(f"--not-{name}", metavar="FILE", help=argparse.SUPPRESS)
     add_flag(group, "--invert", text="choose the records that do not match all options together")
+
+
+def missed(options: argparse.Namespace) -> str:
+    """Return what conditions may have meant that no record matches; "" if they are as they should be."""
+    uris = [it for it in getattr(options, "uri", None) or () if isinstance(it, str)]
+    mimes = [it for it in getattr(options, "mime", None) or () if isinstance(it, str)]
+    whole = (it for it in uris if not {":", "*"} & set(it))
+    hints = [f"a URI is compared as a whole, with its scheme: try --uri '*{it}*'" for it in whole]
+    alone = (it for it in mimes if not {"/", "*"} & set(it))
+    hints += [f"a media type has two parts: try --mime '*/{it}'" for it in alone]
+    return "".join(f"; {hint}" for hint in hints)
 
 
 def choice_of(options: argparse.Namespace) -> ChoiceConditions:

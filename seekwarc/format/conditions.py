@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from seekwarc.format.words import did_you_mean
@@ -81,13 +81,22 @@ def size_argument(name: str, value: object) -> int:
     return value
 
 
+def refuse_unknown(names: Iterable[str], known: Collection[str]) -> None:
+    """Refuse options or conditions of other names.
+
+    Raises:
+        TypeError: A name is not known; the message has a similar one, or all of them.
+    """
+    for name in names:
+        if name not in known:
+            alike = next((it for it in known if name.startswith(it)), None)
+            hint = f"; did you mean {alike}?" if alike is not None else did_you_mean(name, known)
+            raise TypeError(f"unknown option: {name}{hint or '; there are ' + ', '.join(known)}")
+
+
 def with_sizes(kind: type[Options], options: Mapping[str, object], *names: str) -> dict[str, Any]:
     """Return options, the named ones as numbers of bytes if they are text; an unknown one is a TypeError."""
-    known = kind.known
-    for name in options:
-        if name not in known:
-            hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
-            raise TypeError(f"unknown option: {name}{hint}")
+    refuse_unknown(options, kind.known)
     return {
         name: size_argument(name, value) if name in names and isinstance(value, str) else value
         for name, value in options.items()

@@ -102,6 +102,10 @@ class WarcDate:
     def __reduce__(self) -> tuple[type[WarcDate], tuple[int, Precision, str]]:
         return WarcDate, (self.nanoseconds, self.precision, self.text)
 
+    def isoformat(self) -> str:
+        """Return `text`, as a `datetime` would; a WARC-Date is a date of ISO 8601."""
+        return self.text
+
     @property
     def datetime(self) -> datetime:
         """The instant at which the date begins, in UTC, truncated to the microsecond.

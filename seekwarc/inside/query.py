@@ -25,7 +25,7 @@ from typing import Final, TypeAlias
 from seekwarc.format.uri import checked_host
 from seekwarc.inside.words import is_ideographic, words_of
 
-__all__ = ["IN_TITLE", "MAX_QUERY", "MAX_WORDS", "OFTEN", "TextQuery", "Words"]
+__all__ = ["IN_TITLE", "MAX_QUERY", "MAX_WORDS", "OFTEN", "TextQuery", "Words", "reading_of"]
 
 MAX_QUERY: Final = 1000
 """Characters of a query."""
@@ -44,6 +44,21 @@ _TOKEN = re.compile(
     r"\s*+(?:(?P<parenthesis>[()])|(?P<minus>-)?(?:(?P<field>site|title|type):)?"
     r'(?:"(?P<phrase>[^"]*+)"?|(?P<word>[^\s"()]++)))'
 )
+
+
+_FIELD = re.compile(r"([^\W\d]\w*):(?=\S)")
+
+
+def reading_of(query: str) -> str:
+    """Return how a query was read where that may not be what was meant, as the end of a message; or ""."""
+    notes = [
+        f"{name}: is not a field (site, title, type), so it and what follows were searched for as words"
+        for name in dict.fromkeys(_FIELD.findall(re.sub(r'"[^"]*"?', "", query)))
+        if name not in ("site", "title", "type")
+    ]
+    if query.count('"') % 2:
+        notes.append("a quotation mark is not closed, so all after it is one phrase")
+    return "".join(f"; {note}" for note in notes)
 
 
 @dataclass(frozen=True, slots=True)

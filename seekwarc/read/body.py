@@ -79,9 +79,11 @@ class RecordBody(ABC):
         begins: The next read is the first of an extent, which may be read as a whole.
     """
 
-    __slots__ = ("begins", "file", "header", "offset", "skip")
+    __slots__ = ("begins", "file", "header", "last_part", "offset", "skip")
 
     def __init__(self, file: ArchiveFile, offset: int, header: RecordHeader) -> None:
+        self.last_part: tuple[int, int] | None = None
+        """Begin and length of the first bytes that `Extent.read` returned last."""
         self.file = file
         self.offset = offset
         self.header = header
@@ -215,6 +217,7 @@ class WholeBody(RecordBody):
         self.offset = offset
         self.header = header
         self.skip = 0
+        self.last_part = None
         self.begins = False
         self.end = end
         self._size = header.record_size

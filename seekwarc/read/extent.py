@@ -253,7 +253,11 @@ class Extent:
                 return self._read_into(start, target, verify=verify)
 
     def read(self, n: SupportsIndex | None = -1, *, decoded: bool = False) -> bytes:
-        """Read all of it, or the first `n` bytes: an extent has no position; `open` makes a file of it.
+        """Read all of it, or the first `n` bytes.
+
+        An extent has no position, since several threads may read it: each call begins at its first byte. So
+        the second `read(n)` with the same `n` is an error, without which a loop that reads piece after piece
+        would never end. `open` makes a file, which has a position; `pread` reads any range.
 
         If the end of the file cuts the record off, the bytes that are there are returned, with a
         `FormatWarning`; `seekwarc.open(..., strict=True)` has an error raised instead, and so does `pread`.
@@ -268,10 +272,13 @@ class Extent:
             ChecksumError: A frame is damaged.
             TruncatedError: Nothing of it is in the file, or the file is read strictly.
             SourceError: The stored bytes are unavailable.
+            ValueError: The same first bytes, but not all, were read before.
         """
         length = -1 if n is None else n if isinstance(n, int) else integer("n", n)
         if length < 0:
             length = EVERYTHING
+        elif 0 < length < self._length:
+            self._refuse_loop(length, -length if decoded else length)
         if decoded and self.codings:
             return self._read_decoded(0, length)
         length = min(length, self._length)
@@ -279,6 +286,15 @@ class Extent:
             with contextlib.suppress(TruncatedError):
                 return self._read(0, length, verify=True) if length > 0 else b""
         return self._pread_long(0, length, verify=True, to_cut=True)
+
+    def _refuse_loop(self, length: int, key: int) -> None:
+        part = self._start, key
+        if self._body.last_part == part:
+            raise ValueError(
+                f"read({length}) was called before, and returns the first {length} bytes each time; to read "
+                f"piece after piece, use `with record.payload.open() as file`, or pread(start, {length})"
+            )
+        self._body.last_part = part
 
     def _read_decoded(self, start: int, length: int) -> bytes:
         stop, position, pieces = start + length, 0, []

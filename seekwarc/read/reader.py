@@ -293,7 +293,7 @@ class Reader(Closing):
         """
         from seekwarc.read.selection import Selection
 
-        return filter(Selection.of(**conditions).matches, self)
+        return filter(Selection.named(**conditions).matches, self)
 
     def sample(self, count: SupportsIndex, *, seed: int | None = None) -> list[Record]:
         """Return records chosen at random, in file order; all of them if the file has at most `count`.

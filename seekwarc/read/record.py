@@ -193,6 +193,18 @@ class Record(DefinedFields):
         return self.header.record_size
 
     @property
+    def uri(self) -> str | None:
+        """Another name of `target_uri`, as entries of indexes have it."""
+        return self.target_uri
+
+    url = uri
+
+    @property
+    def status(self) -> int | None:
+        """The HTTP status of a response; None for other records."""
+        return self.http.status if self.http is not None else None
+
+    @property
     def block(self) -> Extent:
         """The block: all that Content-Length counts."""
         start = len(self.header.raw)

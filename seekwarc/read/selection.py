@@ -12,6 +12,7 @@ from seekwarc.format.conditions import (
     checked_type,
     date_bound,
     matches_pattern,
+    refuse_unknown,
     size_argument,
 )
 from seekwarc.format.uri import as_utf8, checked_host, has_host, normalized
@@ -116,6 +117,12 @@ class Selection:
             frozenset(normalized(it) for it in uris if "*" not in it),
             frozenset(checked_host(_text("host", it)) for it in _alternatives(host)),
         )
+
+    @classmethod
+    def named(cls, **conditions: Any) -> Self:  # noqa: ANN401
+        """Make a selection of `Conditions`, as `of` does; one of another name is a TypeError that says so."""
+        refuse_unknown(conditions, Conditions.__annotations__)
+        return cls.of(**conditions)
 
     @classmethod
     def pop_from(cls, arguments: dict[str, Any]) -> Self:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from seekwarc.errors import FormatWarning, RangeError, SeekWarcError, UnsupportedError
 from seekwarc.format.arrow import arrow
+from seekwarc.format.conditions import refuse_unknown
 from seekwarc.format.words import counted
 from seekwarc.read.options import OpenOptions, SidecarOptions
 from seekwarc.read.resync import SHARED
@@ -82,6 +83,7 @@ def batches(
         UnsupportedError: pyarrow is not installed (`pip install 'seekwarc[arrow]'`); or resiliparse, for
             `text` (`pip install 'seekwarc[text]'`).
     """
+    refuse_unknown(options, SelectOptions.__annotations__)
     reading: dict[str, Any] = {**options}
     selection = Selection.pop_from(reading)
     if on_error not in ("row", "skip", "raise"):

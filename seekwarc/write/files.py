@@ -52,6 +52,9 @@ MAX_NAME: Final = 255
 
 def unwritable(error: OSError, name: str) -> TargetError:
     """Return the error of a file that the system does not let us write."""
+    folder = os.path.dirname(name)
+    if isinstance(error, FileNotFoundError) and folder and not os.path.isdir(folder):
+        return TargetError(f"cannot be written: there is no folder {folder}; make it first", source=name)
     return TargetError(f"cannot be written: {error.strerror or error}", source=name)
 
 

@@ -25,7 +25,9 @@ __all__ = ["Form", "check_form", "compression_of", "form_of"]
 OF_ZST_ONLY: Final = ("tables", "dictionary")
 LEVELS: Final = {"zst": (MIN_LEVEL, MAX_LEVEL), "gz": (0, MAX_GZIP_LEVEL), "none": (0, 0)}
 NAMES: Final = {"zst": ".warc.zst", "gz": ".warc.gz", "none": ".warc"}
-OTHERS: Final = re.compile(r"\.(7z|arc|br|bz2|cdxj?|lz4|lzma|rar|tar|tgz|wacz|xz|zip)")
+OTHERS: Final = re.compile(
+    r"\.(7z|arc|br|bz2|cdxj?|csv|html?|jsonl?|lz4|lzma|md|parquet|pdf|py|rar|tar|tgz|txt|wacz|xml|xz|zip)"
+)
 """Endings of other formats."""
 
 
@@ -51,9 +53,10 @@ def compression_of(name: str | os.PathLike[str]) -> Compression:
     stem, ending = os.path.splitext(base)
     inner = os.path.splitext(stem)[1] if ending in (".gz", ".zst", ".zstd") else ending
     if OTHERS.fullmatch(inner):
-        raise TargetError(
-            f"a WARC file is not called {inner}; name it .warc.zst, .warc.gz or .warc", source=os.fspath(name)
+        text = (
+            f"a WARC file is not called {inner}; name it .warc.zst, .warc.gz or .warc, or say `compression`"
         )
+        raise TargetError(text, source=os.fspath(name))
     if ending == ".gz":
         return "gz"
     return "none" if ending == ".warc" else "zst"

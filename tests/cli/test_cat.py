@@ -67,6 +67,11 @@ SLICES = [
 ]
 
 
+def status_of(part: slice, crawl) -> int:
+    """Return the exit status of a range, which is an error if it begins after the end."""
+    return 2 if part.start is not None and part.start >= len(crawl.film) else 0
+
+
 def written(part: slice) -> str:
     return ":".join("" if bound is None else str(bound) for bound in (part.start, part.stop))
 
@@ -74,8 +79,8 @@ def written(part: slice) -> str:
 @pytest.mark.parametrize("part", SLICES, ids=written)
 def test_a_range_means_what_a_python_slice_means(command, crawl, part) -> None:
     offset = crawl.film_put.offset
-    found = command("cat", crawl.zst, offset, f"--range={written(part)}").stdout
-    assert found == crawl.film[part]
+    answer = command("cat", crawl.zst, offset, f"--range={written(part)}", status=status_of(part, crawl))
+    assert answer.stdout == crawl.film[part]
 
 
 @pytest.mark.parametrize("text", ["-4096:", "-5000:-4000", ":-1500000"])
@@ -96,7 +101,9 @@ def test_a_range_from_the_end_is_taken_as_the_help_writes_it(command, crawl, tex
     ],
 )
 def test_a_range_may_be_a_start_and_a_length(command, crawl, text, part) -> None:
-    assert command("cat", crawl.zst, crawl.film_put.offset, "--range", text).stdout == crawl.film[part]
+    status = 2 if text.startswith("9999999") else 0
+    answer = command("cat", crawl.zst, crawl.film_put.offset, "--range", text, status=status)
+    assert answer.stdout == crawl.film[part]
 
 
 @pytest.mark.parametrize(

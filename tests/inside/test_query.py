@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seekwarc.inside.query import MAX_QUERY, MAX_WORDS, TextQuery
+from seekwarc.inside.query import MAX_QUERY, MAX_WORDS, TextQuery, reading_of
 from seekwarc.inside.search_file import SCHEMA, Page
 from seekwarc.inside.words import words_of
 from tests.support.work import at_most_calls
@@ -158,3 +158,20 @@ def test_no_query_takes_long() -> None:
     for text in ("(" * MAX_QUERY, '"' * MAX_QUERY, "-" * MAX_QUERY, "a:" * (MAX_QUERY // 2), "é" * MAX_QUERY):
         with at_most_calls(10 * MAX_QUERY), contextlib.suppress(ValueError):
             TextQuery.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("foo:bar", "foo: is not a field"),
+        ('tea "earl grey', "a quotation mark is not closed"),
+        ("tea site:example.org title:x -type:pdf", ""),
+        ('"foo:bar" tea', ""),
+        ("10:30", ""),
+        ("tea", ""),
+    ],
+)
+def test_how_a_query_was_read_is_said_where_it_surprises(query: str, said: str) -> None:
+    found = reading_of(query)
+    assert bool(found) == bool(said)
+    assert said in found

@@ -70,5 +70,8 @@ def test_sizes_may_be_text(taker: Callable[..., object], tmp_path) -> None:
     with seekwarc.open(tmp_path / "a.warc.zst", "w", max_file_size="1G", frame_size="64K") as out:
         out.write_resource("urn:example:a", b"", "text/plain")
     path = str(tmp_path / "a-00000.warc.zst")
+    if taker is seekwarc.Index:
+        seekwarc.tools.index(path, tmp_path / "a.cdxj")
+        path = str(tmp_path / "a.cdxj")
     taker(path, cache_size="1M", max_window_size="0.5M", max_table_size="64MiB")
     assert ReadOptions.of(max_window_size="0.5M").max_window_size == 512 << 10

@@ -1,0 +1,89 @@
+"""What newcomers type first, and what is said to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import seekwarc
+from seekwarc.cli import main
+from seekwarc.errors import TargetError
+from tests.support.captures import SITES, related
+
+
+@pytest.fixture
+def crawl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("a.warc.zst").write_bytes(related())
+    assert main(["index", "a.warc.zst", "-o", "a.cdxj"]) == 0
+    return "a.warc.zst"
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (["lookup", "a.warc.zst", SITES[0]], 2, "`seekwarc ls a.warc.zst --uri URI` looks for records in it"),
+        (["cat", "a.warc.zst", "--uri", SITES[0], "--range", "99999999:"], 2, "after the end: there are"),
+        (["ls", "a.warc.zst", "--uri", "www.iana.org"], 1, "try --uri '*www.iana.org*'"),
+        (["ls", "a.warc.zst", "--mime", "html"], 1, "try --mime '*/html'"),
+        (["filter", "a.warc.zst", "--mime", "pdf", "-o", "b.warc.zst"], 1, "try --mime '*/pdf'"),
+        (["--json", "ls", "a.warc.zst"], 2, "--json goes after the verb: seekwarc ls --json a.warc.zst"),
+        (["ls", "--js", "a.warc.zst"], 2, "did you mean --json?"),
+        (["convert", "a.warc.zst", "-o", "o.txt"], 2, "o.txt"),
+        (["convert", "a.warc.zst", "-o", "none/o.warc.gz"], 2, "there is no folder none; make it first"),
+    ],
+)
+def test_a_mistake_is_named_with_the_way(
+    crawl: str, capfd: pytest.CaptureFixture[str], words: list[str], status: int, said: str
+) -> None:
+    try:
+        found = main(words)
+    except SystemExit as stop:
+        found = int(stop.code or 0)
+    text = capfd.readouterr().err
+    assert (found, said in text, "Traceback" in text) == (status, True, False), text
+
+
+def test_names_of_other_packages_are_answered(crawl: str) -> None:
+    for name, other in (("ArchiveIterator", "open"), ("WARCReader", "Reader")):
+        with pytest.raises(AttributeError, match=rf"did you mean {other}\?"):
+            getattr(seekwarc, name)
+    with seekwarc.open(crawl) as archive:
+        record = next(iter(archive.records(type="response")))
+        assert (record.uri, record.url, record.status) == (record.target_uri, record.target_uri, 200)
+        assert record.date is not None
+        assert record.date.isoformat() == str(record.date)
+        with pytest.raises(TypeError, match=r"unknown option: mimetype; did you mean mime\?"):
+            archive.records(mimetype="html")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"unknown option: types; did you mean type\?"):
+        seekwarc.batches(crawl, types=["response"])  # type: ignore[call-arg]
+
+
+def test_a_loop_over_the_first_bytes_ends_with_a_word(crawl: str) -> None:
+    with seekwarc.open(crawl) as archive:
+        record = next(iter(archive.records(type="response")))
+        with pytest.raises(ValueError, match=r"read\(5\) was called before.*payload\.open\(\)"):
+            while record.block.read(5):
+                pass
+        assert record.block.read(6) == record.block.pread(0, 6) == record.block.pread(0, 6)
+        assert (
+            record.block.read() == record.block.read() == record.block.read(10**6) == record.block.read(10**6)
+        )
+        with record.block.open() as file:
+            pieces = iter(lambda: file.read(5), b"")
+            assert b"".join(pieces) == record.block.read()
+
+
+@pytest.mark.parametrize("name", ["o.txt", "o.json", "o.CSV", "o.cdxj", "o.zip"])
+def test_a_name_of_another_kind_of_file_is_refused_unless_a_compression_is_named(
+    tmp_path: Path, name: str
+) -> None:
+    with pytest.raises(TargetError, match="a WARC file is not called"):
+        seekwarc.open(tmp_path / name, "w")
+    with seekwarc.open(tmp_path / name, "w", compression="none") as out:
+        out.write("resource", block=b"x", target_uri="http://a/")
+    with seekwarc.open(tmp_path / name) as archive:
+        assert archive.compression == "none"
+    with pytest.raises(TargetError, match=r"there is no folder .*missing; make it first"):
+        seekwarc.open(tmp_path / "missing" / "a.warc.zst", "w")
