@@ -343,7 +343,7 @@ def _differences(line: CdxjLine, record: Record) -> Iterator[str]:
         digits = ""
     if len(line.timestamp) < STAMP or not digits.startswith(line.timestamp):
         yield f"has the date {shown(stated)}, not {line.timestamp}"
-    # A line without a status is a warning.
+    # A line without a status or a media type is a warning.
     status, right = line.fields.get("status"), head.status if head is not None else None
     if right is None:
         is_right = kind == "revisit" or status in (None, "", "-", "200", "204", "0")
@@ -355,7 +355,7 @@ def _differences(line: CdxjLine, record: Record) -> Iterator[str]:
     media_type = _type_of(head.get("Content-Type") if head is not None and is_http else record.content_type)
     given = _type_of(line.mime)
     if (given == REVISIT) != (kind == "revisit") or (
-        kind != "revisit" and media_type and given not in (media_type, "unk", "-")
+        kind != "revisit" and media_type and given not in (media_type, "unk", "-", "")
     ):
         yield f"is a {kind} of the type {shown(media_type)}, not {shown(line.mime)}"
     text = line.fields.get("digest")

@@ -7,8 +7,8 @@
 create: WARC files in the wanted compression (--to) are copied as they are, the others are converted; a
 .warc.zst always is, since players cannot read it. With --pages, pages.jsonl lists the URIs that are in LIST,
 a line each, and other pages are in extraPages.jsonl. A line may be JSON with a `url`, as in pages.jsonl.
-If a FILE cannot be read, or is damaged, nothing is written; with --keep-going it is left out, which is said,
-and makes the exit status 1.
+Records that are damaged, or whose digest is wrong, are named and left out, and make the exit status 1. If a
+FILE cannot be opened or is not an archive, nothing is written; with --keep-going it is left out likewise.
 
 validate: checks the rules of WACZ 1.1.1, all hashes, that each line of the index leads to its record, and
 that each capture has a line. Exit status 1 means that there are errors, or with --strict warnings. Revisits
@@ -36,7 +36,7 @@ from seekwarc.cli.options import (
     add_quiet_argument,
     limit_options,
 )
-from seekwarc.cli.passing import OR_DAMAGED, PassedOver
+from seekwarc.cli.passing import LEFT_OUT, PassedOver
 from seekwarc.cli.printing import done_json, printable, report_done, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.sizes import human_size
@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--closure", text="merge: bring along the originals of revisits")
     add_flag(parser, "--strict", text="validate: warnings are failures too")
     add_flag(parser, "--closed", text="validate: a revisit without its original is an error")
-    add_keep_going_argument(parser, f"create: {OR_DAMAGED}")
+    add_keep_going_argument(parser, f"create: {LEFT_OUT}")
     add_quiet_argument(parser)
     add_json_argument(parser)
     add_limit_arguments(parser)
@@ -93,10 +93,10 @@ def run(options: argparse.Namespace) -> int:
             **texts,
         )
         report_done(options, _text(done), {**asdict(done), **names})
-        for name, count in done.missing.items():
+        for name, count in done.missing_originals.items():
             which = f"in {name}, which is not beside them" if name else "of which no file is named"
             say(f"{counted(count, 'revisit')} without an original, {which}")
-        return int(bool(done.missing))
+        return int(bool(done.missing_originals))
     with PassedOver(options) as passed:
         done = create_wacz(
             options.files,
@@ -106,13 +106,14 @@ def run(options: argparse.Namespace) -> int:
             text=options.text,
             existing=existing,
             on_error=passed.on_error,
+            on_damage=lambda error: say(f"{error}; left out"),
             on_warning=say,
             on_progress=watch(options),
             processes=cores(),
             **texts,
             **limit_options(options),
         )
-    return passed.report(_text(done), {**asdict(done), **names}, done.files)
+    return passed.report(_text(done), {**asdict(done), **names}, done.files) | int(bool(done.left_out))
 
 
 def _chain_of(options: argparse.Namespace) -> ChainReport | None:

@@ -6,15 +6,13 @@ import html
 import os
 import re
 import tempfile
-import warnings
-from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
-from functools import partial
+from contextlib import ExitStack
 from typing import IO, BinaryIO, Final, Unpack
 
-from seekwarc.errors import FormatError, FormatWarning, NotFoundError, SeekWarcError, UnsupportedError
+from seekwarc.collection.entry import OnDamage
+from seekwarc.errors import FormatError, NotFoundError
 from seekwarc.format.json_text import json_text
 from seekwarc.format.uri import as_utf8
 from seekwarc.frames.pieces import Compression
@@ -23,9 +21,10 @@ from seekwarc.jobs.batch import base_name
 from seekwarc.jobs.passing import OnError, readable
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.jobs.sorting import sorted_lines
-from seekwarc.make.converting import convert
 from seekwarc.make.index_lines import LineOptions, Lines
-from seekwarc.make.wacz_writing import PAGES, WaczOutput, WaczWriting, pages_header, pieces_of
+from seekwarc.make.names import NamesInUse
+from seekwarc.make.wacz_sources import Looked, copied, look_through
+from seekwarc.make.wacz_writing import PAGES, WaczOutput, WaczWriting, pages_header
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import WholeReader
 from seekwarc.read.record import Record
@@ -60,6 +59,7 @@ def create_wacz(
     description: str | None = None,
     existing: Existing = "error",
     on_error: OnError = "raise",
+    on_damage: OnDamage = lambda _: None,
     on_warning: Callable[[str], object] = lambda _: None,
     on_progress: Progress = no_progress,
     processes: int = 1,
@@ -71,7 +71,9 @@ def create_wacz(
         print(done.pages, "pages")
 
     Files in the wanted compression are copied unchanged, the others are converted first. A .warc.zst is
-    always converted: players cannot read it.
+    always converted: players cannot read it. A file in which records share a gzip member is written again,
+    and so is one with damaged records, without these: those that cannot be read to their end, or whose digest
+    is wrong. Each file is read to its end before anything is written.
 
     Args:
         sources: Paths or URLs of WARC and ARC files, folders, patterns or WACZ files; or one of these.
@@ -85,9 +87,10 @@ def create_wacz(
         title: Title of the WACZ.
         description: What the WACZ has.
         existing: Whether a file that has the target's name is refused ("error") or replaced ("overwrite").
-        on_error: What is done with a file that cannot be opened, is empty, is not an archive, or is damaged:
-            "raise"; "skip", to leave all of it out with a `FormatWarning`; or a function that is called with
-            the error, to leave it out. Each file is then read to its end before anything is written.
+        on_error: What is done with a file that cannot be opened, is empty, or is not an archive: "raise";
+            "skip", to leave it out with a `FormatWarning`; or a function that is called with the error, to
+            leave it out.
+        on_damage: Called with each damaged place.
         on_warning: Called with a message for each of `pages` that was not captured, and for each page whose
             text cannot be read.
         on_progress: Wraps each source that is read, to report progress.
@@ -96,22 +99,21 @@ def create_wacz(
 
     Raises:
         NotFoundError: All files were left out, or none has a capture. No target is made.
-        FormatError: A file is damaged, or has records that share a gzip member, and `on_error` is "raise". No
-            target is made.
+        FormatError: A file is not an archive, and `on_error` is "raise". No target is made.
         SourceError: A file cannot be read.
         TargetExistsError: The target exists.
         TargetError: The target cannot be written.
         UnsupportedError: Text is wanted, and resiliparse is not installed (`pip install 'seekwarc[text]'`).
-        ValueError: There are no files, two have the same name, or `compression` is "zst".
+        ValueError: There are no files, or `compression` is "zst".
     """
     if compression not in ("gz", "none"):
         raise ValueError(f'compression must be "gz" or "none", not {compression!r}: players read no other')
     named: dict[str, str] = {}
+    used = NamesInUse()
     for source in expand(sources):
         refuse_same_file(source, target)
-        name = warc_name(source) + (".gz" if compression == "gz" else "")
-        if named.setdefault(name, source) != source:
-            raise ValueError(f"{named[name]} and {source} would both become {name}: rename one")
+        bare, dot, ending = warc_name(source).partition(".warc")
+        named[used.take(bare, dot + ending + (".gz" if compression == "gz" else ""))] = source
     if not named:
         raise ValueError("sources is empty: there are no files")
     if text:
@@ -122,78 +124,45 @@ def create_wacz(
         made.open(folder, opened)
         file = WaczOutput(output)
 
-        copied = partial(
-            _copied, compression=compression, on_progress=on_progress, processes=processes, limits=limits
-        )
+        looked: dict[str, Looked] = {}
+        left_out = 0
+
+        def note(error: FormatError) -> None:
+            nonlocal left_out
+            left_out += 1
+            on_damage(error)
 
         def examine(name: str) -> str:
-            with warnings.catch_warnings(), copied(named[name], f"{folder}/{name}", "checking") as stored:
-                # Packing warns of what is kept.
-                warnings.simplefilter("ignore", FormatWarning)
-                with WholeReader(stored, **limits) as archive:
-                    deque(Lines(archive, name, LineOptions(post_append=True), _raise), maxlen=0)
+            fetched = f"{folder}/fetched-{name}"
+            looked[name] = look_through(named[name], fetched, note, on_progress, limits)
             return name
+
+        names = [name for name in readable(named, examine, on_error) if looked[name].records]
 
         def lines() -> Iterator[bytes]:
             for name in names:
-                with copied(named[name], f"{folder}/{name}", "packing") as stored:
+                with copied(
+                    looked[name],
+                    f"{folder}/{name}",
+                    compression=compression,
+                    on_progress=on_progress,
+                    processes=processes,
+                    limits=limits,
+                ) as stored:
                     yield from made.lines_of(file, f"archive/{name}", name, stored, limits)
 
-        names = [*named] if on_error == "raise" else readable(named, examine, on_error)
         made.finish(file, lines(), folder)
-        made.refuse_empty([named[name] for name in names])
+        made.refuse_empty(list(named.values()))
         for uri in sorted({*map(as_utf8, pages)} - made.found):
             on_warning(f"no capture of the page {uri}")
         size = file.finish({"title": title, "description": description})
-    return WaczWriting(len(names), made.lines, made.counts["pages"], made.counts["extraPages"], size)
+    counts = made.counts["pages"], made.counts["extraPages"]
+    return WaczWriting(len(names), made.lines, *counts, size, left_out=left_out)
 
 
 def warc_name(source: str) -> str:
     """Return the name of a file without compression: data.warc for data.warc.zst and data.arc.gz."""
     return as_utf8(_SUFFIX.sub("", base_name(source))) + ".warc"
-
-
-@contextmanager
-def _copied(
-    given: str,
-    copy: str,
-    label: str,
-    *,
-    compression: Compression,
-    on_progress: Progress,
-    processes: int,
-    limits: ReadLimits,
-) -> Iterator[RangeSource]:
-    """Provide a source in the wanted compression, converted or fetched into a temporary file if need be."""
-    source = open_source(given)
-    if source.is_pipe:
-        source.close()
-        raise UnsupportedError("a pipe cannot be read twice; store it in a file first", source=source.name)
-    try:
-        with WholeReader(source, **limits) as archive:
-            is_same = archive.compression == compression and not archive.is_arc
-            is_far = source.policy.is_far
-            if is_same and is_far:
-                with open(copy, "wb") as file:
-                    file.writelines(pieces_of(on_progress(source, "fetching")))
-        if not is_same:
-            convert(
-                given,
-                copy,
-                compression,
-                verify=False,
-                on_progress=on_progress,
-                processes=processes,
-                limits=limits,
-            )
-        with closing(on_progress(open_source(copy if is_far or not is_same else given), label)) as stored:
-            yield stored
-    except SeekWarcError as error:
-        error.source = given if error.source == copy else error.source
-        raise
-    finally:
-        if os.path.exists(copy):
-            os.unlink(copy)
 
 
 class Made:

@@ -52,8 +52,10 @@ class WaczWriting:
     """Size of the WACZ, in bytes."""
     originals: int = 0
     """Records that were brought along, as revisits refer to them."""
-    missing: dict[str, int] = field(default_factory=dict)
+    missing_originals: dict[str, int] = field(default_factory=dict)
     """How many revisits have no original, of those that were looked for, by the container that they name."""
+    left_out: int = 0
+    """Damaged places of the files, whose records were left out."""
 
 
 class _Counted:

@@ -29,7 +29,7 @@ VERBS = {
     "join": "join {files} -o {new}.warc.zst",
     "wacz": "wacz create {files} -o {new}.wacz",
 }
-LOOSE = ("dedupe", "filter", "join")
+LOOSE = ("dedupe", "filter", "join", "wacz")
 """Verbs that leave out damaged records only."""
 DAMAGED = ("damaged", "cut", "unfinished")
 KINDS = ("vanished", "empty", "foreign", *DAMAGED)
@@ -123,7 +123,8 @@ def test_only_damaged_records_are_left_out_where_the_others_are_right(
         # Damaged parts of films are not used.
         assert run(run_main, verb, files, new, *more) == (verb != "join")
         assert "passed over" not in capsys.readouterr().err
-        written = sorted(new.iterdir()) if new.is_dir() else [new.with_suffix(".warc.zst")]
+        ending = ".wacz" if verb == "wacz" else ".warc.zst"
+        written = sorted(new.iterdir()) if new.is_dir() else [new.with_suffix(ending)]
         results.append([it for path in written for it in stored(path)])
     assert results[0] == results[1]
     assert any("b" in (uri or "") for _, uri in results[0])
@@ -210,7 +211,8 @@ def test_a_damaged_pipe_is_passed_over(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("make", [tools.concat, tools.create_wacz])
 def test_a_remote_file_is_named_by_its_address(tmp_path: Path, make: Callable[..., object]) -> None:
-    first, bad, _ = make_files(tmp_path / "crawl", "damaged", "warc.gz")
+    kind = "foreign" if make is tools.create_wacz else "damaged"
+    first, bad, _ = make_files(tmp_path / "crawl", kind, "warc.gz")
     passed: list[seekwarc.SeekWarcError] = []
     with RangeServer(bad.read_bytes()) as server:
         target = tmp_path / ("new.wacz" if make is tools.create_wacz else "new.warc.zst")

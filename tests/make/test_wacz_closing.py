@@ -38,7 +38,7 @@ def test_what_is_written_has_each_payload_by_itself(tmp_path: Path, seed: int) -
     target.parent.mkdir()
     done = tools.merge_wacz([last], target, closure=True)
     again = found.payloads[last.name, "revisit"]
-    assert (done.originals, done.missing) == (len(again), {})
+    assert (done.originals, done.missing_originals) == (len(again), {})
     for path in others:
         path.unlink()
     have = payloads_in(target)
@@ -80,5 +80,5 @@ def test_revisits_without_an_original_are_counted(tmp_path: Path) -> None:
     first.unlink()
     done = tools.merge_wacz([last], tmp_path / "whole.wacz", closure=True)
     lost = [it for it in found.revisits[last.name] if it.holder == first.name]
-    assert done.missing == ({first.name: len(lost)} if lost else {})
-    assert tools.merge_wacz([last], tmp_path / "other.wacz").missing == {}
+    assert done.missing_originals == ({first.name: len(lost)} if lost else {})
+    assert tools.merge_wacz([last], tmp_path / "other.wacz").missing_originals == {}

@@ -129,17 +129,11 @@ def test_many_lines_become_a_cluster(files: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_cannot_become_a_wacz_leaves_none(files: Path) -> None:
-    (files / "d").mkdir()
-    (files / "d" / "a.warc.gz").write_bytes(warc("a.warc.gz"))
-    with pytest.raises(ValueError, match=r"would both become a\.warc\.gz"):
-        tools.create_wacz(["a.warc.gz", "d"], "x.wacz")
     with pytest.raises(ValueError, match="there are no files"):
         tools.create_wacz([], "x.wacz")
     with pytest.raises(ValueError, match="players read no other"):
         tools.create_wacz("a.warc.gz", "x.wacz", compression="zst")
-    data = bytearray(warc("a.warc.gz"))
-    data[len(data) // 2] ^= 0xFF
-    (files / "bad.warc.gz").write_bytes(data)
+    (files / "bad.warc.gz").write_bytes(b"<html>")
     with pytest.raises(FormatError, match=r"bad\.warc\.gz"):
         tools.create_wacz("bad.warc.gz", "x.wacz")
     os.mkfifo("pipe")
