@@ -641,6 +641,7 @@ def classes_of(path: Path) -> list[ast.ClassDef]:
 
 CLOCK = re.compile(r"\b(?:process_time|thread_time|perf_counter|monotonic)(?:_ns)?\b|\btime\.time\b")
 MAY_HAVE_CLOCKS = {
+    "cli/test_progress.py": "a clock that the test moves stands for that of the package",
     "fuzz/__main__.py": "a program that runs as long as it is asked to",
     "interop/test_remote.py": "which requests were under way together",
     "read/test_soak.py": "threads that run as long as --soak says",
