@@ -52,9 +52,8 @@ class ChainFinding:
     """What is wrong with a revisit, or with what a WACZ requires.
 
     Example:
-        >>> finding = seekwarc.tools.check_chain(["may.wacz"]).findings[0]
-        >>> print(finding.kind, finding.container)
-        missing april.wacz
+        >>> [it.kind for it in seekwarc.tools.check_chain("crawl.wacz").findings]
+        []
     """
 
     kind: GapKind
@@ -78,9 +77,9 @@ class ChainReport:
     """Whether some archives have all that their revisits refer to.
 
     Example:
-        >>> report = seekwarc.tools.check_chain(["april.wacz", "may.wacz"])
+        >>> report = seekwarc.tools.check_chain("crawl.wacz")
         >>> report.revisits, report.is_closed
-        (12, True)
+        (1, True)
     """
 
     revisits: int

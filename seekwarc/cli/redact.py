@@ -37,7 +37,9 @@ a sound file of it (`seekwarc recover`), and redact all files together.
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from typing import cast
 
@@ -128,9 +130,12 @@ def run(options: argparse.Namespace) -> int:
     sources, target = targets_of(options)
     with PassedOver(options, NOT_SEARCHED) as passed:
         if options.in_place:
+            found = len(sources)
             sources = outside_wacz(sources, passed, "which is not changed; use --to-dir for it")
+            has_tree = options.backup is not None and len(sources) == found
         done = redact(
-            options.files if options.backup is not None else sources,
+            # A backup has the tree of the folders that are named.
+            options.files if options.in_place and has_tree else sources,
             cast("str | list[str] | None", target),
             in_place=options.in_place,
             indexes=options.index,
@@ -152,6 +157,11 @@ def run(options: argparse.Namespace) -> int:
             on_progress=watch(options),
             **choice_of(options),
         )
+    if isinstance(target, list):
+        # A folder that was made for files that are left out.
+        for folder in {os.path.dirname(it) for it in target} - {options.to_dir}:
+            with suppress(OSError):
+                os.rmdir(folder)
     for it in done.mentions[:MAX_PRINTED]:
         kind = it.type if it.type in ("line", "dictionary") else f"{printable(it.type)} record"
         verb = "holds a part of" if it.type == "dictionary" else "mentions"

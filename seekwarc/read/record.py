@@ -197,7 +197,10 @@ class Record(DefinedFields):
         """Another name of `target_uri`, as entries of indexes have it."""
         return self.target_uri
 
-    url = uri
+    @property
+    def url(self) -> str | None:
+        """Another name of `target_uri`, as other packages have it."""
+        return self.target_uri
 
     @property
     def status(self) -> int | None:

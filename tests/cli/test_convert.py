@@ -347,7 +347,10 @@ def test_a_folder_that_cannot_be_written_to_is_reported(command, crawl, only_rea
 
 def test_a_missing_folder_is_reported(command, crawl, tmp_path) -> None:
     path = tmp_path / "not there" / "new.warc.zst"
-    assert f"{path}: cannot be written: No such file" in command("convert", crawl.zst, path, status=2).stderr
+    assert (
+        f"{path}: cannot be written: there is no folder {path.parent}"
+        in command("convert", crawl.zst, path, status=2).stderr
+    )
 
 
 def test_a_folder_is_no_target(command, crawl, tmp_path) -> None:

@@ -16,7 +16,7 @@ from tests.support.foreign import Foreign
 from tests.support.jobs import JOBS
 from tests.support.pages import answer, crawl_of, html
 from tests.support.processes import PATIENT, wait_until
-from tests.support.rangeserver import RangeServer, after, delayed
+from tests.support.rangeserver import Content, RangeServer, after, delayed
 from tests.support.writing import noise
 
 NEEDS = {
@@ -90,6 +90,7 @@ OF_MANY = {
 NOT_REMOTE = {
     "pack": "it takes files of this computer",
     "search": "its index is on this computer",
+    "lookup": "the file that it is given is no index, which the first answer shows",
     "dictionary": "it has verbs of its own",
     "wacz": "it has verbs of its own",
     "serve": "it runs until it is stopped, which its own tests try",
@@ -327,10 +328,17 @@ def test_a_closed_pipe_ends_it_quietly(command, start, crawl, name, tmp_path) ->
     assert (process.wait(timeout=PATIENT), stderr) == (141, b"")
 
 
+class OneFile(RangeServer):
+    """A server that has no index beside its file."""
+
+    def content_of(self, target: str) -> Content | None:
+        return None if target.endswith(".cdxj") else self.content
+
+
 @pytest.fixture(scope="module")
 def hanging(crawl) -> Iterator[RangeServer]:
     """A server that answers one request for the crawl, and no other."""
-    with RangeServer(crawl.zst.read_bytes(), fault=after(1, delayed(600))) as server:
+    with OneFile(crawl.zst.read_bytes(), fault=after(1, delayed(600))) as server:
         yield server
 
 

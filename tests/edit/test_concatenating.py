@@ -604,7 +604,7 @@ def test_an_encoder_that_fails_leaves_nothing(tmp_path, monkeypatch) -> None:
 
 
 def test_a_missing_folder_is_an_error(tmp_path) -> None:
-    with pytest.raises(TargetError, match="cannot be written: No such file"):
+    with pytest.raises(TargetError, match="cannot be written: there is no folder"):
         concat([stored(SMALL)], tmp_path / "missing" / "new.warc.zst")
 
 

@@ -71,7 +71,7 @@ def test_a_folder_is_converted_with_a_report(folder: Path, tmp_path: Path) -> No
 def test_colliding_names_are_refused_before_anything_is_read(folder: Path, tmp_path: Path) -> None:
     (folder / "2025" / "c.warc.gz").write_bytes((folder / "2025" / "a.warc.gz").read_bytes())
     target = tmp_path / "seekable"
-    words = ["convert", folder, "--to-dir", target]
+    words = ["convert", folder, "--to-dir", target, "--flat"]
     done = subprocess.run([sys.executable, "-m", "seekwarc", *words], capture_output=True, check=False)
     assert done.returncode == 2
     assert b"c.warc.zst" in done.stderr
