@@ -47,13 +47,18 @@ def resiliparse_needed() -> None:
         raise _missing("resiliparse") from error
 
 
-def parse_html(data: bytes, *, charset: str | None, main: bool, max_text: int, is_cut: bool) -> Parsed:
-    """Return the text of HTML."""
+def parse_html(
+    data: bytes, *, charset: str | None, main: bool, max_text: int, is_cut: bool, text_only: bool = False
+) -> Parsed:
+    """Return the text of HTML; unless `text_only`, with its title and language."""
     from resiliparse.extract.html2text import extract_plain_text
     from resiliparse.parse.html import HTMLTree
 
     characters = decoded(data, charset, is_html=True, is_cut=is_cut)
     tree = HTMLTree.parse(characters)
+    if text_only:
+        text = extract_plain_text(tree, main_content=main)
+        return Parsed(text[:max_text], None, None, len(text) <= max_text)
     # An element as an object takes as long as many of them to be parsed.
     root = tree.document.document_element if "lang" in characters and tree.document is not None else None
     stated = _language(root.getattr("lang")) if root is not None else None

@@ -103,6 +103,7 @@ def wanted_of(columns: Sequence[str], *, max_payload: int, decoded: bool, main: 
         payload_size="payload_size" in columns,
         payload=PAYLOAD in columns,
         text=not TEXT.keys().isdisjoint(columns),
+        text_only={"title", "lang"}.isdisjoint(columns),
         fields=any(TYPES[name] == FIELDS for name in columns),
         max_payload=max_payload,
         decoded=decoded,

@@ -76,6 +76,8 @@ class Wanted:
     payload: bool
     text: bool
     """Make the text of a page, as of all of it or of its main content."""
+    text_only: bool
+    """Find neither title nor language of a page."""
     fields: bool
     """Weigh each field of a header, since each will be a value."""
     max_payload: int
@@ -95,7 +97,7 @@ class Wanted:
             if self.payload:
                 row.payload = self._payload_of(record)
             if self.text:
-                row.text = record.payload.text(main=self.main)
+                row.text = record.payload.text(main=self.main, text_only=self.text_only)
         except SeekWarcError as error:
             row.problem = error
         row.weight += len(filename) + self._weight(header.raw)

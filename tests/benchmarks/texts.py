@@ -24,6 +24,12 @@ from seekwarc import tools
 def read():
     return tools.text(path, path + ".jsonl", existing="overwrite", processes={processes}).pages
 """
+BATCHES = """
+import seekwarc
+def read():
+    found = seekwarc.batches(path, ["target_uri", "date", "text"], type="response")
+    return sum(batch.num_rows - batch.column("text").null_count for batch in found)
+"""
 LOOP = """
 from resiliparse.extract.html2text import extract_plain_text
 from resiliparse.parse.encoding import bytes_to_str, detect_encoding
@@ -65,6 +71,7 @@ def pages():
 WAYS = {
     "seekwarc.tools.text": OURS.format(processes=1),
     "seekwarc.tools.text, two processes": OURS.format(processes=2),
+    "seekwarc.batches, the text alone": BATCHES,
     "FastWARC, resiliparse": FASTWARC + LOOP.format(full=False),
     "FastWARC, resiliparse, with title and language": FASTWARC + LOOP.format(full=True),
 }

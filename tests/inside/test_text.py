@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import random
+from dataclasses import replace
 
 import pypdf
 import pytest
@@ -70,6 +71,16 @@ def test_html_gives_text_title_and_language() -> None:
     found = the_text(page, "text/html")
     assert (found.title, found.lang, found.is_whole) == ("The title", "pt-br", True)
     assert found.text.split() == ["One", "two", "three"]
+
+
+@pytest.mark.parametrize("media_type", ["text/html", "text/plain", "application/pdf"])
+def test_the_text_alone_is_the_same_text(monkeypatch: pytest.MonkeyPatch, media_type: str) -> None:
+    data = b"<html lang=en><title>Title</title><p>" + PROSE["en"].encode() * 5
+    data = pdf([shown("Hello")], title=b"Title", lang=b"en-GB") if "pdf" in media_type else data
+    found = the_text(data, media_type)
+    monkeypatch.setattr("seekwarc.inside.text.language_of", None)
+    monkeypatch.setattr("seekwarc.inside.parsing.language_of", None)
+    assert the_text(data, media_type, text_only=True) == replace(found, title=None, lang=None)
 
 
 def test_main_leaves_out_menus() -> None:

@@ -529,6 +529,9 @@ def test_text_is_made_if_it_is_named(tmp_path: Path) -> None:
     ]
     assert "Home" in rows[2]["text"]
     assert "Home" not in table(path, columns=["text"], main=True)["text"][2].as_py()
+    assert table(path, columns=["text", "target_uri"]).to_pylist() == [
+        {name: row[name] for name in ("text", "target_uri")} for row in rows
+    ]
     assert not {"text", "title", "lang"}.intersection(seekwarc.batches(path).schema.names)
     assert len(seekwarc.batches(path).schema) == 17
 

@@ -15,7 +15,14 @@ from seekwarc.scale.split import Split
 from tests.support.writing import noise
 
 BODY = noise(5000, seed=3)
-PLACE_ONLY = {"http": False, "payload_size": False, "payload": False, "text": False, "fields": False}
+PLACE_ONLY = {
+    "http": False,
+    "payload_size": False,
+    "payload": False,
+    "text": False,
+    "text_only": False,
+    "fields": False,
+}
 
 
 @pytest.fixture(scope="module")
