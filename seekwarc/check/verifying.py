@@ -285,7 +285,13 @@ class Verifier:
         self._file = ArchiveFile(Fetcher(self._stored), ReadOptions.of(**options))
         # A deviation that a `Reader` warns of once is one of the problems here.
         self._file.warned = True
-        self.result = Verification(source.name, stored_size=self._file.source.size or 0)
+        try:
+            size = self._file.source.size or 0
+        except BaseException:
+            # A thread that waits for the answer of a server would keep the process from ending.
+            self._file.close()
+            raise
+        self.result = Verification(source.name, stored_size=size)
         self._listener = listener
         # Frames are checked in another thread. Problems found there wait here, or are only counted.
         self._found: SimpleQueue[Problem] = SimpleQueue()
