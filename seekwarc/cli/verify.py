@@ -307,7 +307,9 @@ def _profile_lines(profile: Profile | None) -> Iterator[str]:
 
 def _summary(result: Verification, kinds: int) -> str:
     found = "sound" if result.is_sound else "damaged" if result.damages else "not read in full"
-    if result.damages:
+    if result.compression == "-" and not result.codes["limit"]:
+        found = "not an archive"
+    elif result.damages:
         codes = [f"{kind.count} {kind.first.code}" for kind in result.of(ProblemSeverity.DAMAGE)]
         found += f" ({', '.join(codes)})"
     if count := result.codes["limit"]:

@@ -87,3 +87,12 @@ def test_a_name_of_another_kind_of_file_is_refused_unless_a_compression_is_named
         assert archive.compression == "none"
     with pytest.raises(TargetError, match=r"there is no folder .*missing; make it first"):
         seekwarc.open(tmp_path / "missing" / "a.warc.zst", "w")
+
+
+def test_what_is_no_archive_is_not_called_damaged(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mk.sh"
+    path.write_text("echo x\n")
+    assert main(["verify", str(path)]) == 1
+    said = capfd.readouterr().out
+    assert f"{path}: not an archive: 0 records" in said
+    assert "damaged" not in said
