@@ -1,8 +1,9 @@
 """Compiles the hot modules of a wheel with mypyc, where that is possible; see CONTRIBUTING.md, "Wheels".
 
-A wheel is pure where there is no C compiler, no header of Python, or mypyc fails, whatever the reason; and
-where `SEEKWARC_PURE=1` asks for it. One line says which kind was built. Editable installs are always pure, so
-that edits take effect.
+Compiling takes a minute or two, which nobody waits for who only wants to try it: a wheel is pure unless
+`SEEKWARC_COMPILE=1` asks for more, and also where there is no C compiler, no header of Python, or mypyc fails,
+whatever the reason. One line says which kind was built. Editable installs are always pure, so that edits take
+effect.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ class CompileHook(BuildHookInterface[Any]):
 
     def _why_pure(self) -> str | None:
         """Return why there is nothing to compile, None where it is worth trying."""
-        if os.environ.get("SEEKWARC_PURE", "") not in ("", "0"):
-            return "SEEKWARC_PURE is set"
+        if os.environ.get("SEEKWARC_COMPILE", "") in ("", "0"):
+            return "SEEKWARC_COMPILE=1 is not set"
         if platform.python_implementation() != "CPython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
             return "mypyc supports only CPython with its global lock"
         header = Path(sysconfig.get_path("include"), "Python.h")

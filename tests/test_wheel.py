@@ -58,7 +58,7 @@ def build(tree: Path, target: str = "wheel", **variables: str) -> tuple[str, set
     """Build a wheel; return its name, the names of what is in it, and what was printed."""
     before = {path for path in tree.rglob("*") if "__pycache__" not in path.parts}
     folder = tree.with_name("wheels")
-    environment = {name: value for name, value in os.environ.items() if name not in ("SEEKWARC_PURE", "CC")}
+    environment = {name: value for name, value in os.environ.items() if name not in ("SEEKWARC_COMPILE", "CC")}
     done = subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder)],
         cwd=tree,
@@ -86,14 +86,14 @@ def assert_pure(tree: Path, name: str, files: set[str]) -> None:
     assert {file for file in files if ".dist-info/" not in file} == sources(tree)
 
 
-def test_pure_wheel_where_it_is_asked_for(tree: Path) -> None:
-    name, files, printed = build(tree, SEEKWARC_PURE="1")
+def test_a_wheel_is_pure_unless_a_compiled_one_is_asked_for(tree: Path) -> None:
+    name, files, printed = build(tree)
     assert_pure(tree, name, files)
-    assert "building the pure wheel: SEEKWARC_PURE is set" in printed
+    assert "building the pure wheel: SEEKWARC_COMPILE=1 is not set" in printed
 
 
 def test_the_page_of_a_package_index_has_no_dead_links(tree: Path) -> None:
-    name, _, _ = build(tree, SEEKWARC_PURE="1")
+    name, _, _ = build(tree)
     unpacked = tree.with_name("wheels") / "unpacked"
     fields, _, page = next(unpacked.glob("*.dist-info/METADATA")).read_text().partition("\n\n")
     assert name.startswith("seekwarc-")
@@ -128,7 +128,7 @@ def test_an_editable_install_is_pure(tree: Path) -> None:
 
 @pytest.mark.posix
 def test_pure_wheel_without_a_compiler(tree: Path) -> None:
-    name, files, printed = build(tree, CC="no-such-compiler")
+    name, files, printed = build(tree, SEEKWARC_COMPILE="1", CC="no-such-compiler")
     assert_pure(tree, name, files)
     assert "building the pure wheel: the C compiler no-such-compiler is missing" in printed
 
@@ -137,7 +137,7 @@ def test_pure_wheel_where_the_compiler_fails(tree: Path, tmp_path: Path) -> None
     broken = tmp_path / "broken" / "mypyc"
     broken.mkdir(parents=True)
     (broken / "__init__.py").write_text("raise RuntimeError('out of order')\n")
-    name, files, printed = build(tree, PYTHONPATH=str(broken.parent))
+    name, files, printed = build(tree, SEEKWARC_COMPILE="1", PYTHONPATH=str(broken.parent))
     assert_pure(tree, name, files)
     assert "building the pure wheel: mypyc failed: RuntimeError: out of order" in printed
 
@@ -149,7 +149,7 @@ def test_compiled_wheel_holds_sources_and_modules(tree: Path) -> None:
     compiler = tree.with_name("cc")
     compiler.write_text('#!/bin/sh\nexec cc "$@" -O0\n')
     compiler.chmod(0o755)
-    name, files, printed = build(tree, CC=str(compiler))
+    name, files, printed = build(tree, SEEKWARC_COMPILE="1", CC=str(compiler))
     assert f"building the compiled wheel of {len(COMPILED)} modules" in printed
     assert not name.endswith("-any.whl")
     made = {file for file in files if file.endswith((".so", ".pyd"))}

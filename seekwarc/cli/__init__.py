@@ -56,7 +56,10 @@ class _Version(argparse.Action):
         from seekwarc import __compiled__
         from seekwarc.frames.codec import LIBRARY
 
-        print(f"seekwarc {__version__} ({'compiled' if __compiled__ else 'pure Python'}; {LIBRARY.NAME})")
+        kind = "compiled" if __compiled__ else "pure Python"
+        print(f"seekwarc {__version__} ({kind}; {LIBRARY.NAME})")
+        if not __compiled__:
+            print("`SEEKWARC_COMPILE=1` when installing makes it 1.1 to 1.5 times as fast")
         parser.exit()
 
 
