@@ -1,9 +1,9 @@
 """Compiles the hot modules of a wheel with mypyc, where that is possible; see CONTRIBUTING.md, "Wheels".
 
 Compiling takes a minute or two, which nobody waits for who only wants to try it: a wheel is pure unless
-`SEEKWARC_COMPILE=1` asks for more, and also where there is no C compiler, no header of Python, or mypyc fails,
-whatever the reason. One line says which kind was built. Editable installs are always pure, so that edits take
-effect.
+`SEEKWARC_COMPILE=1` asks for more, and also where there is no C compiler, no header of Python, or mypyc
+fails, whatever the reason. One line says which kind was built. Editable installs are always pure, so that
+edits take effect.
 """
 
 from __future__ import annotations

@@ -58,7 +58,8 @@ def build(tree: Path, target: str = "wheel", **variables: str) -> tuple[str, set
     """Build a wheel; return its name, the names of what is in it, and what was printed."""
     before = {path for path in tree.rglob("*") if "__pycache__" not in path.parts}
     folder = tree.with_name("wheels")
-    environment = {name: value for name, value in os.environ.items() if name not in ("SEEKWARC_COMPILE", "CC")}
+    ours = ("SEEKWARC_COMPILE", "CC")
+    environment = {name: value for name, value in os.environ.items() if name not in ours}
     done = subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder)],
         cwd=tree,
