@@ -19,7 +19,7 @@ from typing import Final, NamedTuple, Protocol
 from seekwarc.cdx.nearby import NearbyIndex
 from seekwarc.cdx.places import beside, is_wacz_name
 from seekwarc.collection.entry import Entry, describe, entry_of_line
-from seekwarc.collection.revisits import IndexedCapture, container_of, originals
+from seekwarc.collection.revisits import IndexedCapture, agree, container_of, originals
 from seekwarc.compiling import override
 from seekwarc.errors import FormatError, NotFoundError, SeekWarcError, UnsupportedError
 from seekwarc.format.cdxj import CdxjLine
@@ -163,7 +163,10 @@ def originals_in(lines: NearbyIndex, index: LinesNearby, record: Record) -> tupl
     """Return the original of a revisit after the revisits that lead there; () if an index has none."""
     # A damaged one is as good as none: another file may have it.
     with suppress(NotFoundError, FormatError, UnsupportedError):
-        return originals(IndexedCapture(lines, index.record, describe(record), record))
+        found = originals(IndexedCapture(lines, index.record, describe(record), record))
+        # The digest of a line is a claim; what the record itself states may be another.
+        if found and agree(record.payload_digest, found[-1].stored.payload_digest) is not False:
+            return found
     return ()
 
 

@@ -7,16 +7,16 @@ copied as it is stored: as its gzip member, or its bytes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from seekwarc.cdx.index import Index
 from seekwarc.cdx.places import beside, is_wacz_name
 from seekwarc.collection.entry import Entry, describe, entry_of_line
 from seekwarc.collection.record_index import MemoryIndex
-from seekwarc.collection.revisits import IndexedCapture, container_of, originals
+from seekwarc.collection.revisits import IndexedCapture, Profile, container_of, originals
 from seekwarc.errors import FormatError, SeekWarcError
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.read.archive_file import ArchiveFile
@@ -26,7 +26,7 @@ from seekwarc.storage.zip_members import SEPARATOR
 
 __all__ = ["Needed", "Original"]
 
-IN_WACZ = SEPARATOR + "archive/"
+IN_WACZ: Final = SEPARATOR + "archive/"
 
 
 class Original(NamedTuple):
@@ -54,6 +54,7 @@ class Needed:
         self._opened = opened
         self._of_own, self._of_all = MemoryIndex(), MemoryIndex()
         self._tried = set(indexes)
+        self._compared: dict[tuple[Hashable, Hashable], bool] = {}
         self._found: dict[str, dict[str, set[int]]] = {}
         """By WACZ and file, the offsets of what is needed."""
         self.missing: Counter[str] = Counter()
@@ -73,8 +74,8 @@ class Needed:
                 self._try(name, required.filename)
         for name, index in self._own.items():
             for entry in _entries(name, index):
-                if entry.type == "revisit":
-                    self._look_for(self._open(entry), name)
+                if entry.type == "revisit" and (record := self._open(entry)).type == "revisit":
+                    self._look_for(record, name)
 
     def _try(self, wacz: str, container: str) -> None:
         """Note the lines of a file beside a WACZ, if it is there."""
@@ -96,8 +97,11 @@ class Needed:
         if container is not None and is_wacz_name(container):
             self._try(wacz, container)
         for lines in (self._of_own, self._of_all):
+            revisit = IndexedCapture(lines, self._open, describe(record), record)
             try:
-                found = originals(IndexedCapture(lines, self._open, describe(record), record))
+                found = originals(revisit)
+                if found and lines is self._of_all and not self._has_payload(found[-1], revisit):
+                    found = ()
             except FormatError:
                 # It is damaged, which is as good as none.
                 found = ()
@@ -111,6 +115,15 @@ class Needed:
                 path, _, file = it.entry.filename.rpartition(IN_WACZ)
                 self._found.setdefault(path, {}).setdefault(file, set()).add(it.entry.offset)
 
+    def _has_payload(self, original: IndexedCapture, revisit: IndexedCapture) -> bool:
+        """Compare the bytes of an original with what a revisit states: the digest of a line is a claim."""
+        if revisit.profile is not Profile.IDENTICAL:
+            return True
+        key = original.key, revisit.digest
+        if key not in self._compared:
+            self._compared[key] = original.has_payload_of(revisit)
+        return self._compared[key]
+
     def files(self) -> Iterator[tuple[str, list[Original]]]:
         """Yield how the name of a new WARC file ends, and the records that it shall have, in order."""
         for path, files in self._found.items():
@@ -118,7 +131,8 @@ class Needed:
             found: dict[str, dict[int, Original]] = {}
             for line in index:
                 if line.offset in files.get(line.filename, ()):
-                    body = index.record(entry_of_line(line)).body
+                    # Its length is measured, whatever the line says.
+                    body = index.record(replace(entry_of_line(line), length=None)).body
                     original = Original(body.file, body.offset, body.stored_end(), line)
                     found.setdefault(line.filename, {})[line.offset] = original
             for file, these in found.items():

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 import seekwarc
 from seekwarc import tools
-from tests.support.chains import Chain, chain, packed, required, response, revisit, stamp
+from seekwarc.errors import NotFoundError
+from tests.support.chains import Chain, chain, digest_of, packed, required, response, revisit, stamp
+from tests.support.waczs import members, wacz
 
 URI, LOGO = "https://t.example/logo.svg", b"<svg>logo</svg>" * 20
 
@@ -82,3 +85,39 @@ def test_revisits_without_an_original_are_counted(tmp_path: Path) -> None:
     lost = [it for it in found.revisits[last.name] if it.holder == first.name]
     assert done.missing_originals == ({first.name: len(lost)} if lost else {})
     assert tools.merge_wacz([last], tmp_path / "other.wacz").missing_originals == {}
+
+
+def test_what_an_index_says_of_an_original_is_compared_with_its_bytes(tmp_path: Path) -> None:
+    lie, truth = LOGO, b"another payload"
+    found = members({"data.warc.gz": response(URI, truth, 1)}, cluster=False)
+    line = found["indexes/index.cdxj"]
+    for length in (b"1", b"99999"):
+        stored = line.replace(digest_of(truth).encode(), digest_of(lie).encode())
+        stored = re.sub(rb'"length": "\d+"', b'"length": "' + length + b'"', stored)
+        data = wacz({**found, "indexes/index.cdxj": stored})
+        (tmp_path / "april.wacz").write_bytes(data)
+        member = revisit(URI, lie, 9, "april.wacz", of=URI, date=stamp(1))
+        member += revisit(URI + "2", truth, 10, "april.wacz", of=URI, date=stamp(1))
+        path = tmp_path / "may.wacz"
+        path.write_bytes(packed({"data.warc.gz": member}, [required("april.wacz", data)]))
+        with seekwarc.Wacz(path) as archive, pytest.raises(NotFoundError):
+            archive.open_record(uri=URI)
+        target = tmp_path / "whole.wacz"
+        done = tools.merge_wacz([path], target, closure=True, existing="overwrite")
+        # The line denies the one that fits, and leads to bytes that do not fit the other.
+        assert done.originals == 0
+        assert done.missing_originals == {"april.wacz": 2}
+
+
+def test_the_length_of_an_original_is_measured(tmp_path: Path) -> None:
+    found = members({"data.warc.gz": response(URI, LOGO, 1) + response(URI + "2", b"x", 2)}, cluster=False)
+    stored = re.sub(rb'"length": "\d+"', b'"length": "7"', found["indexes/index.cdxj"])
+    data = wacz({**found, "indexes/index.cdxj": stored})
+    (tmp_path / "april.wacz").write_bytes(data)
+    path = tmp_path / "may.wacz"
+    member = revisit(URI, LOGO, 9, "april.wacz", of=URI, date=stamp(1))
+    path.write_bytes(packed({"data.warc.gz": member}, [required("april.wacz", data)]))
+    tools.merge_wacz([path], tmp_path / "whole.wacz", closure=True)
+    with seekwarc.Wacz(tmp_path / "whole.wacz") as archive:
+        assert archive.files[1].size == len(response(URI, LOGO, 1))
+        assert archive.open_record(uri=URI).payload.read() == LOGO
