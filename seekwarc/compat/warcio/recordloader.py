@@ -227,7 +227,7 @@ class SeekableRecord(ArcWarcRecord):  # type: ignore[misc]  # warcio has no type
         verifier, payload = self._verifier, self._payload
         head = self.record.content_length - payload.size
         if head:
-            verifier._update(self.record.block.read(head))  # noqa: SLF001 - see `CheckedFile`
+            verifier._update(self.record.block.pread(0, head))  # noqa: SLF001 - see `CheckedFile`
         verifier.begin_payload()
         return CheckedFile(payload, verifier)
 
