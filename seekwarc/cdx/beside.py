@@ -22,6 +22,7 @@ from operator import attrgetter
 from typing import Final
 
 from seekwarc.cdx.index import Capture, Index
+from seekwarc.cdx.places import base_name
 from seekwarc.errors import FormatError, LimitError
 from seekwarc.format.cdxj import is_capture, timestamp_of
 from seekwarc.format.surt import surt
@@ -32,7 +33,7 @@ from seekwarc.storage.opening import open_source
 from seekwarc.storage.remote_url import is_url
 from seekwarc.storage.zip_members import SEPARATOR
 
-__all__ = ["IndexBeside", "base_name", "names_beside"]
+__all__ = ["IndexBeside", "names_beside"]
 
 INDEX_SUFFIX: Final = ".cdxj"
 INDEX_OF_FOLDER: Final = "index.cdxj"
@@ -120,12 +121,8 @@ def names_beside(name: str) -> Sequence[str]:
     """Return the names that an index of an archive may have: of this archive, and of all in its folder."""
     if SEPARATOR in name or name == "-" or (is_url(name) and "?" in name):
         return ()
-    return name + INDEX_SUFFIX, name.removesuffix(base_name(name)) + INDEX_OF_FOLDER
-
-
-def base_name(name: str) -> str:
-    """Return the name of a file without its folder."""
-    return name.rpartition("/")[2] if is_url(name) else os.path.basename(name)
+    last = name.rpartition("/")[2] if is_url(name) else os.path.basename(name)
+    return name + INDEX_SUFFIX, name.removesuffix(last) + INDEX_OF_FOLDER
 
 
 def _fetched(url: str) -> BytesSource:

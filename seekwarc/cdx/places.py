@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import os
 from typing import Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from seekwarc.errors import FormatError, SeekWarcError
 from seekwarc.format.uri import as_stored
 from seekwarc.storage.zip_members import SEPARATOR
 
-__all__ = ["beside", "folder_of", "is_wacz_name", "located"]
+__all__ = ["base_name", "beside", "folder_of", "is_wacz_name", "located"]
 
 MAX_NAME: Final = 255
+
+
+def base_name(source: str) -> str:
+    """Return the last name of a path or URL."""
+    if SEPARATOR in source:
+        return source.rpartition("/")[2]
+    if "://" in source:
+        return unquote(urlsplit(source).path.rpartition("/")[2])
+    return os.path.basename(source)
 
 
 def folder_of(target: object) -> str | None:

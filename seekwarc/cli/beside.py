@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from seekwarc.cdx.beside import IndexBeside, base_name, names_beside
+from seekwarc.cdx.beside import IndexBeside, names_beside
+from seekwarc.cdx.places import base_name
 from seekwarc.cli.printing import say
 from seekwarc.errors import SeekWarcError, SourceError, SourceNotFoundError
 from seekwarc.storage.remote_url import is_url

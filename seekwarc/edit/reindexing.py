@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from seekwarc.cdx.columnar import COLUMNS
 from seekwarc.cdx.index import PARQUET_MAGIC, Index
+from seekwarc.cdx.places import base_name
 from seekwarc.edit.mentions import Mention, in_line
 from seekwarc.errors import FormatError, UnsupportedError
 from seekwarc.format.cdxj import CdxjLine, parse_line
 from seekwarc.format.uri import as_utf8
-from seekwarc.jobs.batch import base_name
 from seekwarc.jobs.sorting import sorted_lines
 from seekwarc.make.index_lines import LineOptions, Lines
 from seekwarc.make.indexing import write_lines

@@ -10,17 +10,16 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Final, Protocol
-from urllib.parse import unquote, urlsplit
 
+from seekwarc.cdx.places import base_name
 from seekwarc.errors import TargetError
 from seekwarc.jobs.outcome import Job, Outcome, Status
 from seekwarc.jobs.parts import MIN_SIZE
 from seekwarc.jobs.progress import Progress, counting
 from seekwarc.jobs.work import JobContext, Report, Work, attempt
 from seekwarc.storage.expand import placed
-from seekwarc.storage.zip_members import SEPARATOR
 
-__all__ = ["Pool", "base_name", "jobs_into", "run", "size_of"]
+__all__ = ["Pool", "jobs_into", "run", "size_of"]
 
 MAX_LISTED: Final = 3
 """Maximum number of collisions in a message."""
@@ -28,15 +27,6 @@ MAX_LISTED: Final = 3
 
 def _is_same(path: str, other: str) -> bool:
     return os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other)
-
-
-def base_name(source: str) -> str:
-    """Return the last name of a path or URL."""
-    if SEPARATOR in source:
-        return source.rpartition("/")[2]
-    if "://" in source:
-        return unquote(urlsplit(source).path.rpartition("/")[2])
-    return os.path.basename(source)
 
 
 def jobs_into(

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import BinaryIO, TypeAlias, Unpack
 
+from seekwarc.cdx.places import base_name
 from seekwarc.errors import FormatError
 from seekwarc.format.warc import RecordHeader
-from seekwarc.jobs.batch import base_name
 from seekwarc.jobs.parts import found_in
 from seekwarc.jobs.problems import OnProblem
 from seekwarc.jobs.progress import Progress, no_progress

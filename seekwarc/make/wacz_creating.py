@@ -11,13 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import IO, BinaryIO, Final, Unpack
 
+from seekwarc.cdx.places import base_name
 from seekwarc.collection.entry import OnDamage
 from seekwarc.errors import FormatError, NotFoundError
 from seekwarc.format.json_text import json_text
 from seekwarc.format.uri import as_utf8
 from seekwarc.frames.pieces import Compression
 from seekwarc.inside.parsing import resiliparse_needed
-from seekwarc.jobs.batch import base_name
 from seekwarc.jobs.passing import OnError, readable
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.jobs.sorting import sorted_lines

@@ -9,7 +9,8 @@ import pytest
 
 import seekwarc
 from seekwarc.cdx import beside
-from seekwarc.cdx.beside import IndexBeside, base_name, names_beside
+from seekwarc.cdx.beside import IndexBeside, names_beside
+from seekwarc.cdx.places import base_name
 from seekwarc.errors import FormatError, LimitError, SourceNotFoundError
 from seekwarc.make.indexing import index
 

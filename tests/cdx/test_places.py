@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from seekwarc.cdx.places import beside, folder_of, is_wacz_name, located
+from seekwarc.cdx.places import base_name, beside, folder_of, is_wacz_name, located
 from seekwarc.errors import FormatError, SeekWarcError
 
 
@@ -44,3 +44,8 @@ def test_an_index_without_a_path_locates_nothing() -> None:
 def test_what_is_beside_a_wacz(wacz: str, found: str) -> None:
     assert is_wacz_name("april 1.wacz")
     assert beside(wacz, "april 1.wacz") == found
+
+
+def test_base_names_of_urls_are_decoded() -> None:
+    assert base_name("https://example.org/a%20b/c%20d.warc.gz?sig=1/2") == "c d.warc.gz"
+    assert base_name("dir/c d.warc.gz") == "c d.warc.gz"

@@ -13,6 +13,7 @@ import seekwarc
 from seekwarc.cli import main
 from seekwarc.make.indexing import index
 from tests.support.rangeserver import Content, RangeServer
+from tests.support.s3 import FolderServer
 from tests.support.writing import noise, text
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"
@@ -256,3 +257,16 @@ class TestRemote:
         indexed(server.folder / "far.warc.gz")
         monkeypatch.setattr("seekwarc.cdx.beside.MAX_FETCHED", 100)
         assert "only if --index names it" in run.same("cat", f"{server.root}/far.warc.gz", "--uri", self.URI)
+
+
+@pytest.mark.needs("module:obstore")
+@pytest.mark.parametrize("name", ["index.cdxj", None])
+def test_a_remote_file_is_known_by_its_name_without_escapes(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], name: str | None
+) -> None:
+    path = tmp_path / "a b.warc.gz"
+    write(path)
+    indexed(path, name)
+    with FolderServer(tmp_path) as server:
+        assert main(["cat", f"{server.root}/a%20b.warc.gz", "--uri", FAR]) == 0
+    assert "using index http" in capfd.readouterr().err

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from seekwarc.errors import FormatError, SourceError, TargetError
-from seekwarc.jobs.batch import base_name, jobs_into, run
+from seekwarc.jobs.batch import jobs_into, run
 from seekwarc.jobs.outcome import Job, Status
 from seekwarc.jobs.work import JobContext
 from tests.support.outcomes import Heard
@@ -25,11 +25,6 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         path.write_bytes(b"x")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def test_base_names_of_urls_are_decoded() -> None:
-    assert base_name("https://example.org/a%20b/c%20d.warc.gz?sig=1/2") == "c d.warc.gz"
-    assert base_name("dir/c d.warc.gz") == "c d.warc.gz"
 
 
 # What is made of them.
