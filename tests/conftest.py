@@ -23,6 +23,7 @@ from hypothesis import settings
 import seekwarc
 from seekwarc.cli import main
 from tests.support import warm
+from tests.support.disks import leave_unsynced
 from tests.support.extras import MAY_SKIP
 from tests.support.rounds import rounds, run_one_in
 from tests.support.warm import WarmCommand
@@ -143,6 +144,7 @@ def share_bytecode(config: pytest.Config) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    leave_unsynced()
     # Files of tests become a million objects that stay. Looking through them again and again, as their number
     # grows, takes a third of the time of collecting tests.
     gc.disable()

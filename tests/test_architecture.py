@@ -345,7 +345,7 @@ def test_no_pattern_repeats_a_group_possessively() -> None:
     # `(?>(?:...)*)` means the same, and is right everywhere.
     found = []
     for name, path in MODULES.items():
-        for call in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for call in nodes_of(path):
             if isinstance(call, ast.Call) and ast.unparse(call.func) == "re.compile":
                 for part in ast.walk(call):
                     text = part.value if isinstance(part, ast.Constant) else ""

@@ -16,6 +16,7 @@ import pytest
 
 from tests.support.extras import skip_if_missing
 from tests.support.repository import FENCE
+from tests.support.rounds import one_in
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -103,7 +104,7 @@ def test_examples_of_readme_run(first_steps: Path) -> None:
 
 @pytest.mark.parametrize(
     "page",
-    [page for page in CHAPTERS if list(examples_of(page.read_text()))],
+    one_in(3, [page for page in CHAPTERS if list(examples_of(page.read_text()))]),
     ids=lambda page: page.stem,
 )
 def test_examples_of_chapter_go_on_with_the_files_of_readme(

@@ -1,179 +1,127 @@
-"""What httpx sends and receives is recorded byte for byte."""
+"""What httpx sends and receives is recorded byte for byte, by its clients of both kinds."""
 
 from __future__ import annotations
 
 import asyncio
 import ssl
-import tracemalloc
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import seekwarc
-from tests.support.wire import (
-    BIG,
-    BIG_COUNT,
-    WHOLE,
-    WireServer,
-    assert_recorded,
-    assert_recorded_through_a_proxy,
-    blocks,
-    certified,
-    truncated,
-    wire_server,
-)
+from tests.compat.recorders import RecorderTests
+from tests.support.wire import WireServer, blocks
 
 httpx = pytest.importorskip("httpx")
 
 from seekwarc.compat.httpx import AsyncRecordingTransport, RecordingTransport  # noqa: E402
 
 
-@pytest.fixture
-def server() -> Iterator[WireServer]:
-    with wire_server() as server:
-        yield server
+def options_of(trusted: str | None, proxy: str | None) -> dict[str, Any]:
+    """Return the options of a transport."""
+    options: dict[str, Any] = {"proxy": httpx.Proxy(proxy)} if proxy is not None else {}
+    return options | ({"verify": ssl.create_default_context(cafile=trusted)} if trusted is not None else {})
 
 
-def test_messages_are_recorded_as_they_passed(server: WireServer, tmp_path: Path) -> None:
-    path = tmp_path / "a.warc.zst"
-    with seekwarc.open(path, "w") as out, httpx.Client(transport=RecordingTransport(out)) as client:
-        for name in WHOLE:
-            assert client.get(server.url + name).status_code in (200, 204)
-        client.head(server.url + "/head")
-        client.post(server.url + "/plain", content=iter([b"some ", b"pieces"]))
-        assert client.get(server.url + "/gzip").text.startswith("<p>compressed")
-    assert_recorded(path, server, [*WHOLE, "/head", "/plain", "/gzip"])
-    assert server.connections == 2, "connections are kept, but for that which HTTP/1.0 closed"
+class Client:
+    def __init__(self, client: httpx.Client) -> None:
+        self.client = client
+        self.head = client.head
 
+    def get(self, url: str) -> bytes:
+        return self.client.get(url).raise_for_status().content
 
-def test_messages_are_recorded_as_they_passed_async(server: WireServer, tmp_path: Path) -> None:
-    async def run(path: Path) -> None:
-        async with (
-            seekwarc.AsyncWriter(path) as out,
-            httpx.AsyncClient(transport=AsyncRecordingTransport(out), follow_redirects=True) as client,
-        ):
-            for name in (*WHOLE, "/moved"):
-                assert (await client.get(server.url + name)).status_code in (200, 204)
-            await client.post(server.url + "/plain", content=b"a body")
+    def post(self, url: str, pieces: list[bytes]) -> bytes:
+        return self.client.post(url, content=iter(pieces)).content
 
-    asyncio.run(run(tmp_path / "a.warc.zst"))
-    assert_recorded(tmp_path / "a.warc.zst", server, [*WHOLE, "/moved", "/plain", "/plain"])
-
-
-def test_a_writer_serves_the_asynchronous_client_too(server: WireServer, tmp_path: Path) -> None:
-    async def run(out: seekwarc.Writer) -> None:
-        async with httpx.AsyncClient(transport=AsyncRecordingTransport(out)) as client:
-            await asyncio.gather(*(client.get(server.url + "/chunked") for _ in range(10)))
-
-    with seekwarc.open(tmp_path / "a.warc.zst", "w") as out:
-        asyncio.run(run(out))
-    assert len(blocks(tmp_path / "a.warc.zst", "response")) == 10
-
-
-def test_redirects_are_responses_of_their_own(server: WireServer, tmp_path: Path) -> None:
-    path = tmp_path / "a.warc.zst"
-    transport = RecordingTransport
-    with (
-        seekwarc.open(path, "w") as out,
-        httpx.Client(transport=transport(out), follow_redirects=True) as client,
-    ):
-        assert client.get(server.url + "/moved").text == "hello"
-    assert_recorded(path, server, ["/moved", "/plain"])
-
-
-def test_a_payload_that_came_before_becomes_a_revisit(server: WireServer, tmp_path: Path) -> None:
-    path = tmp_path / "a.warc.zst"
-    with (
-        seekwarc.open(path, "w", dedup=seekwarc.Duplicates()) as out,
-        httpx.Client(transport=RecordingTransport(out)) as client,
-    ):
-        for _ in range(2):
-            client.get(server.url + "/chunks")
-    with seekwarc.open(path) as archive:
-        assert [it.type for it in archive] == ["response", "request", "revisit", "request"]
-
-
-def test_responses_that_break_off_are_kept_and_marked(server: WireServer, tmp_path: Path) -> None:
-    path = tmp_path / "a.warc.zst"
-    with seekwarc.open(path, "w") as out, httpx.Client(transport=RecordingTransport(out)) as client:
-        for name in ("/short", "/short-chunk"):
-            with pytest.raises(httpx.RemoteProtocolError):
-                client.get(server.url + name)
-        with client.stream("GET", server.url + "/big") as response:
+    def begin(self, url: str) -> None:
+        with self.client.stream("GET", url) as response:
             next(response.iter_raw())
-    assert truncated(path) == [
-        ("short", "disconnect"),
-        ("short-chunk", "disconnect"),
-        ("big", "unspecified"),
-    ]
-    assert blocks(path, "response")[0][1].endswith(b"only this")
-    assert blocks(path, "response")[1][1].endswith(b"20\r\nhalf")
+
+    def sizes(self, url: str) -> Iterator[int]:
+        with self.client.stream("GET", url) as response:
+            yield from map(len, response.iter_raw(1 << 20))
 
 
-def test_a_response_that_breaks_off_is_kept_async(server: WireServer, tmp_path: Path) -> None:
-    async def run() -> None:
-        async with (
-            seekwarc.AsyncWriter(tmp_path / "a.warc.zst") as out,
-            httpx.AsyncClient(transport=AsyncRecordingTransport(out)) as client,
-        ):
-            with pytest.raises(httpx.RemoteProtocolError):
-                await client.get(server.url + "/short")
-            await client.get(server.url + "/plain")
-
-    asyncio.run(run())
-    assert truncated(tmp_path / "a.warc.zst") == [("short", "disconnect"), ("plain", None)]
+@contextmanager
+def client_of(
+    path: Path, *, trusted: str | None = None, proxy: str | None = None, **options: Any
+) -> Iterator[Client]:
+    with seekwarc.open(path, "w", **options) as out:
+        transport = RecordingTransport(out, **options_of(trusted, proxy))
+        with httpx.Client(transport=transport, follow_redirects=True, timeout=60) as client:
+            yield Client(client)
 
 
-def test_a_large_body_is_streamed_in_bounded_memory(server: WireServer, tmp_path: Path) -> None:
-    path = tmp_path / "a.warc.zst"
-    with (
-        seekwarc.open(path, "w", threads=1) as out,
-        httpx.Client(transport=RecordingTransport(out), timeout=60) as client,
-    ):
-        client.get(server.url + "/plain")
-        tracemalloc.start()
-        with client.stream("GET", server.url + "/big") as response:
-            # While it is read slowly, other requests are recorded.
-            pieces = response.iter_raw(1 << 20)
-            size = len(next(pieces))
-            client.get(server.url + "/plain")
-            size += sum(map(len, pieces))
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-    assert size == BIG_COUNT * len(BIG)
-    assert peak < 20 << 20
-    with seekwarc.open(path) as archive:
-        big = next(archive.records(uri="*/big", type="response"))
-        assert big.payload.size == size
-        assert big.payload.pread(5 * len(BIG) + 7, 100) == BIG[7:107]
-        assert big.seek_table_status is not None
+class TestHttpx(RecorderTests):
+    broken = httpx.RemoteProtocolError
+    client = staticmethod(client_of)
 
 
-@pytest.mark.needs("openssl")
-def test_https_is_recorded_as_it_was_before_encryption(tmp_path: Path) -> None:
-    secure, trusted = certified(tmp_path)
-    path, context = tmp_path / "a.warc.zst", ssl.create_default_context(cafile=trusted)
+class AsyncClient:
+    """An asynchronous client, used from outside its loop."""
 
-    async def fetch_async(out: seekwarc.Writer, url: str) -> None:
-        transport = AsyncRecordingTransport(out, verify=context)
-        async with httpx.AsyncClient(transport=transport) as client:
-            await client.get(url + "/plain")
+    def __init__(self, client: httpx.AsyncClient, runner: asyncio.Runner) -> None:
+        self.client, self.run = client, runner.run
 
-    with wire_server(secure) as server, seekwarc.open(path, "w") as out:
-        with httpx.Client(transport=RecordingTransport(out, verify=context)) as client:
-            client.get(server.url + "/chunked")
-        asyncio.run(fetch_async(out, server.url))
-    assert_recorded(path, server, ["/chunked", "/plain"])
+    async def _request(self, method: str, url: str, **options: Any) -> bytes:
+        return (await self.client.request(method, url, **options)).raise_for_status().content
+
+    def get(self, url: str) -> bytes:
+        return self.run(self._request("GET", url))
+
+    def head(self, url: str) -> bytes:
+        return self.run(self._request("HEAD", url))
+
+    def post(self, url: str, pieces: list[bytes]) -> bytes:
+        async def content() -> AsyncIterator[bytes]:
+            for piece in pieces:
+                yield piece
+
+        return self.run(self._request("POST", url, content=content()))
+
+    def begin(self, url: str) -> None:
+        next(sizes := self.sizes(url))
+        sizes.close()
+
+    def sizes(self, url: str) -> Iterator[int]:
+        stream = self.client.stream("GET", url)
+        response = self.run(stream.__aenter__())
+        pieces = response.aiter_raw(1 << 20)
+        try:
+            while piece := self.run(anext(pieces, b"")):
+                yield len(piece)
+        finally:
+            self.run(stream.__aexit__(None, None, None))
 
 
-@pytest.mark.needs("openssl")
-def test_the_address_of_a_proxy_is_not_that_of_the_server(tmp_path: Path) -> None:
-    secure, trusted = certified(tmp_path)
-    path, context = tmp_path / "a.warc.zst", ssl.create_default_context(cafile=trusted)
-    with wire_server(secure, proxy=True) as server, seekwarc.open(path, "w") as out:
-        transport = RecordingTransport(out, verify=context, proxy=httpx.Proxy(server.url))
-        with httpx.Client(transport=transport) as client:
-            for url in ("http://example.org/plain", "https://127.0.0.1/plain"):
-                assert client.get(url).text == "hello"
-    assert_recorded_through_a_proxy(path)
+@contextmanager
+def async_client_of(
+    path: Path, *, trusted: str | None = None, proxy: str | None = None, **options: Any
+) -> Iterator[AsyncClient]:
+    with asyncio.Runner() as runner:
+        out = runner.run(seekwarc.AsyncWriter(path, **options).__aenter__())
+        transport = AsyncRecordingTransport(out, **options_of(trusted, proxy))
+        client = httpx.AsyncClient(transport=transport, follow_redirects=True, timeout=60)
+        try:
+            yield AsyncClient(client, runner)
+        finally:
+            runner.run(client.aclose())
+            runner.run(out.__aexit__(None, None, None))
+
+
+class TestHttpxAsync(RecorderTests):
+    broken = httpx.RemoteProtocolError
+    client = staticmethod(async_client_of)
+
+    def test_a_writer_serves_many_requests_at_a_time(self, server: WireServer, path: Path) -> None:
+        async def run(out: seekwarc.Writer) -> None:
+            async with httpx.AsyncClient(transport=AsyncRecordingTransport(out)) as client:
+                await asyncio.gather(*(client.get(server.url + "/chunked") for _ in range(10)))
+
+        with seekwarc.open(path, "w") as out:
+            asyncio.run(run(out))
+        assert len(blocks(path, "response")) == 10

@@ -169,9 +169,9 @@ def test_all_members_are_decoded(form: str, most: int) -> None:
 
 
 def test_very_many_members_cost_a_few_calls_each() -> None:
-    with at_most_calls(100 * 20_000):
-        assert decoded(gzip.compress(b"", mtime=0) * 20_000, "gzip") == b""
-        assert decoded(zstd_stream(b"") * 20_000, "zstd") == b""
+    with at_most_calls(100 * 5000):
+        assert decoded(gzip.compress(b"", mtime=0) * 5000, "gzip") == b""
+        assert decoded(zstd_stream(b"") * 5000, "zstd") == b""
 
 
 @pytest.mark.parametrize("block", [b"\0\0\0", b"\2\0\0x"])
@@ -207,7 +207,7 @@ def test_what_follows_the_end_is_ignored(form: str, garbage: bytes, most: int) -
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("most", [1, 100_000])
 def test_zstd_has_skippable_frames_before_between_and_after(most: int) -> None:
-    skip = skippable_frame(PADDING_MAGIC, bytes(50_000))
+    skip = skippable_frame(PADDING_MAGIC, bytes(5000))
     body = b"".join([skip, skip, zstd_stream(CONTENT), skip, zstd_stream(b"end"), skip])
     assert outcome(body, "zstd", most=most) == (CONTENT + b"end", None)
     assert outcome(body[:-1], "zstd", most=most) == (CONTENT + b"end", TruncatedError)

@@ -14,6 +14,7 @@ import pytest
 import seekwarc
 from seekwarc.collection.entry import describe
 from seekwarc.write.header import HeaderDraft
+from tests.support.rounds import one_in
 
 pytestmark = pytest.mark.skipif(
     not hasattr(sys, "getallocatedblocks"), reason="this Python does not count what it allocates"
@@ -98,7 +99,7 @@ def kept_by(operation: Callable[[], object]) -> float:
     return kept
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("name", one_in(3, OPERATIONS))
 def test_an_operation_leaves_nothing_in_memory(name: str, archive: seekwarc.Reader) -> None:
     offset = next(archive.records(type="response")).offset
     assert kept_by(lambda: OPERATIONS[name](archive.record_at(offset))) < MOST

@@ -26,6 +26,7 @@ from typing import Any, BinaryIO
 
 from seekwarc.cli import main
 from seekwarc.cli.verbs import VERBS
+from tests.support.disks import leave_unsynced
 
 try:
     # Not `os.fork`, which support/windows takes away from everything but this.
@@ -145,6 +146,7 @@ def _warm_up() -> None:
 
 def _serve(connection: socket.socket) -> int:
     """Fork a child for each request, and return its exit status in the child."""
+    leave_unsynced()
     _warm_up()
     gc.collect()
     gc.freeze()
