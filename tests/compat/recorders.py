@@ -24,7 +24,7 @@ from tests.support.wire import (
     wire_server,
 )
 
-MOST_MEMORY = 20 << 20
+MAX_MEMORY = 20 << 20
 
 
 class Client(Protocol):
@@ -107,7 +107,7 @@ class RecorderTests:
             peak = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
         assert size == BIG_COUNT * len(BIG)
-        assert peak < MOST_MEMORY
+        assert peak < MAX_MEMORY
         with seekwarc.open(path) as archive:
             big = next(archive.records(uri="*/big", type="response"))
             assert big.payload.size == size
