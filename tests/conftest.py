@@ -24,7 +24,7 @@ import seekwarc
 from seekwarc.cli import main
 from tests.support import warm
 from tests.support.disks import leave_unsynced
-from tests.support.extras import MAY_SKIP
+from tests.support.extras import MAY_SKIP, needs_package
 from tests.support.rounds import rounds, run_one_in
 from tests.support.warm import WarmCommand
 
@@ -62,10 +62,6 @@ PROGRAMS = {
     "warcit": "install warcit and setuptools<80 as wacz, beside it",
 }
 """Programs that tests use, and how each is installed."""
-ENGINES = {
-    f"module:{name}" for name in ("dask", "distributed", "duckdb", "polars", "pysail", "pyspark", "ray")
-}
-"""Components of the extra `engines`."""
 FILES = {
     "samples": (SAMPLES is MORE_SAMPLES, "files by other tools, which SEEKWARC_SAMPLES names the folder of"),
     "odd samples": (
@@ -93,8 +89,7 @@ def _how_to_get(component: str) -> str:
     if component in FILES:
         return f"needs {FILES[component][1]}; they are not part of this repository"
     if component.startswith("module:"):
-        extra = "engines" if component in ENGINES else "test"
-        return f"needs the Python package {component.removeprefix('module:')}: pip install -e '.[{extra}]'"
+        return needs_package(component.removeprefix("module:"))
     return f"needs the program {component}: {PROGRAMS[component]}"
 
 

@@ -6,7 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.files import Cost, as_files_table
+from tests.support.extras import package
+
+for name in ("numpy", "blosc2", "pandas"):
+    package(name)
+
+from tests.benchmarks.files import Cost, as_files_table  # noqa: E402
 
 
 @pytest.mark.slow

@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.searching import as_search_table, measure, texts
+from tests.support.extras import package
+
+package("numpy")
+
+from tests.benchmarks.searching import as_search_table, measure, texts  # noqa: E402
 
 
 @pytest.mark.slow

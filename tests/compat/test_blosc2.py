@@ -9,16 +9,17 @@ import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import seekwarc
 from seekwarc.errors import FormatError, LimitError, RangeError, SeekWarcError, TruncatedError
 from seekwarc.read.extent import Extent
+from tests.support.extras import package
 from tests.support.sources import RecordingSource
 
-blosc2 = pytest.importorskip("blosc2")
-compat = pytest.importorskip("seekwarc.compat.blosc2")
+np = package("numpy")
+blosc2 = package("blosc2")
+compat = package("seekwarc.compat.blosc2")
 
 ITEMS = np.cumsum(np.random.default_rng(1).integers(0, 50, 250_001)).astype("<i4")
 RAW = ITEMS.tobytes()

@@ -9,9 +9,10 @@ import pytest
 
 import seekwarc
 from seekwarc.serve import answer
+from tests.support.extras import package
 from tests.tasks.conftest import FILM, FILM_URI
 
-fastapi = pytest.importorskip("fastapi")
+fastapi = package("fastapi")
 httpx = pytest.importorskip("httpx")
 
 from fastapi.responses import StreamingResponse  # noqa: E402
