@@ -16,6 +16,7 @@ import seekwarc
 from seekwarc import tools
 from seekwarc.serve.served import ServedRecord
 from tests.support.conformance import make_samples
+from tests.support.extras import skip_if_missing
 from tests.support.repository import MODULES
 from tests.support.waczs import members, wacz
 
@@ -71,7 +72,11 @@ def with_examples() -> list[str]:
 def test_examples_of_module_run(
     name: str, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module = importlib.import_module(name)
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        skip_if_missing(error)
+        raise
     runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
     for test in doctest.DocTestFinder(exclude_empty=True).find(
         module, name, extraglobs={"seekwarc": seekwarc}

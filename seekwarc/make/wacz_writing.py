@@ -78,13 +78,13 @@ class _Counted:
 
 
 class WaczOutput:
-    """A WACZ that is being written."""
+    """A WACZ that is being written: `seconds` after 1970, or now."""
 
-    def __init__(self, output: Output) -> None:
+    def __init__(self, output: Output, seconds: float | None = None) -> None:
         self._file = _Counted(output)
         self._zip = ZipFile(cast("IO[bytes]", self._file), "w")
         self._resources: list[dict[str, object]] = []
-        self._now = time.gmtime()
+        self._now = time.gmtime(seconds)
 
     def _info(self, path: str) -> ZipInfo:
         info = ZipInfo(path, (max(self._now.tm_year, FIRST_YEAR), *self._now[1:6]))

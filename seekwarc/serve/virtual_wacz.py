@@ -46,6 +46,9 @@ __all__ = ["VirtualWacz", "chain_route", "wacz_route"]
 MAX_FILES: Final = 16
 """Archives whose lists of records are kept: 16 bytes for each record, and the lines of the index."""
 MAX_RECORDS: Final = 8
+FIRST_SECOND: Final = 315_532_800
+LAST_SECOND: Final = 4_354_819_199
+"""Of the years 1980 to 2107, which dates of a ZIP archive can have."""
 HEADERS: Final = tuple(
     {
         **dict(SAFE),
@@ -66,11 +69,13 @@ class VirtualWacz:
         self._bounds, self._offsets = array("Q", [0]), array("Q")
         self._records: Recent[int, Record] = Recent(MAX_RECORDS)
         made = Made()
-        shares = False
+        shares, newest = False, FIRST_SECOND
 
         def look_at(record: Record) -> None:
-            nonlocal shares
+            nonlocal shares, newest
             shares = shares or record.skip > 0
+            if record.date is not None:
+                newest = max(newest, record.date.nanoseconds // 10**9)
             self._offsets.append(record.offset)
             self._bounds.append(self._bounds[-1] + record.size)
             made.look_at(record)
@@ -80,10 +85,11 @@ class VirtualWacz:
             folder = opened.enter_context(temporary_folder("seekwarc-"))
             made.open(folder, opened)
             stored = io.BytesIO()
-            file = WaczOutput(open_output(stored))
             path = warc_name(name)
             # The lines are made first: they tell how long the member is, which comes before them.
             lines = list(self._lines(path))
+            # Made again, it must have the same bytes: a player may have some of them.
+            file = WaczOutput(open_output(stored), min(newest, LAST_SECOND))
             if shares or self._reader.is_arc:
                 text = (
                     "records without frames or members of their own cannot be offered as a WACZ; convert it"
@@ -94,8 +100,8 @@ class VirtualWacz:
             made.finish(file, lines, folder)
             self.known_size = file.finish({"title": name})
         self._rest = stored.getvalue()
-        told = f"{source.version} {name} {self.known_size}".encode("utf-8", "surrogateescape")
-        self.etag = f'"{hashlib.sha256(told).hexdigest()[:16]}"'
+        told = f"{source.version} {name} ".encode("utf-8", "surrogateescape")
+        self.etag = f'"{hashlib.sha256(told + self._rest).hexdigest()[:16]}"'
 
     def _lines(self, path: str) -> Iterator[bytes]:
         room = MAX_INDEX

@@ -498,6 +498,7 @@ def test_sound_files_and_rows_left_out_give_no_warning(crawl: str, tmp_path: Pat
         assert pa.table(seekwarc.batches(path, ["offset"], on_error="skip")).num_rows
 
 
+@pytest.mark.needs("module:pandas")
 def test_tables_become_dataframes(crawl: str) -> None:
     made = seekwarc.batches(crawl, ["type", "payload_size"])
     plain = pa.table(made).to_pydict()

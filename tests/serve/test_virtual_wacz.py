@@ -7,7 +7,9 @@ import io
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 import pytest
@@ -52,6 +54,24 @@ def test_it_is_a_wacz_whose_index_leads_to_its_records(tmp_path: Path, portal, e
     report = tools.validate_wacz(path)
     assert report.lines == 3
     assert report.counts.keys() == {"W11", "W19"}, "only hash and checksum of the WARC file are missing"
+
+
+@pytest.mark.parametrize("dates", [[], ["2026-11-17T06:00:00Z"], ["0001-01-01", "9999-12-31T23:59:59Z"]])
+def test_it_has_the_same_bytes_whenever_it_is_made(dates: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = io.BytesIO()
+    with seekwarc.open(stored, "w", compression="none") as out:
+        for date in ["2026-11-16T06:00:00Z", *dates]:
+            out.write_response(HOME, b"<title>Home</title>", status=200, date=date)
+    made = []
+    for now in (1_000_000_000, 1_800_000_001):
+
+        def gmtime(seconds: float | None = None, now: float = now) -> Any:
+            return datetime.fromtimestamp(now if seconds is None else seconds, UTC).timetuple()
+
+        monkeypatch.setattr("time.gmtime", gmtime)
+        whole = VirtualWacz(BytesSource(stored.getvalue(), "a"), "a.warc")
+        made.append((whole.etag, whole.pread(0, whole.known_size)))
+    assert made[0] == made[1]
 
 
 def test_ranges_cross_members_and_records(tmp_path: Path, portal) -> None:
