@@ -28,7 +28,7 @@ from seekwarc.read.record import Record
 from seekwarc.storage.opening import open_stored
 from seekwarc.storage.zip_members import ZipArchive, open_zip
 
-__all__ = ["MANIFEST", "Chain", "LinesNearby", "Required", "originals_in", "required_by"]
+__all__ = ["MANIFEST", "Chain", "LinesNearby", "Required", "manifest_of", "originals_in", "required_by"]
 
 MANIFEST: Final = "datapackage.json"
 MAX_MANIFEST: Final = 16 << 20
@@ -47,16 +47,21 @@ class Required(NamedTuple):
     size: int | None = None
 
 
-def required_by(archive: ZipArchive, on_problem: Callable[[str], object] = lambda _: None) -> list[Required]:
-    """Return what a manifest lists as `relation.requires`; `on_problem` is called with what is malformed."""
+def manifest_of(archive: ZipArchive) -> dict[str, object]:
+    """Return the manifest of a WACZ; {} if it has none that is valid JSON."""
     info = archive.members.get(MANIFEST)
     if info is None or info.file_size > MAX_MANIFEST:
-        return []
+        return {}
     try:
         package = json.loads(archive.open(MANIFEST).read(0, MAX_MANIFEST))
     except (ValueError, RecursionError, FormatError):
-        return []
-    relation = package.get("relation") if isinstance(package, dict) else None
+        return {}
+    return package if isinstance(package, dict) else {}
+
+
+def required_by(archive: ZipArchive, on_problem: Callable[[str], object] = lambda _: None) -> list[Required]:
+    """Return what a manifest lists as `relation.requires`; `on_problem` is called with what is malformed."""
+    relation = manifest_of(archive).get("relation")
     listed = relation.get("requires", []) if isinstance(relation, dict) else []
     if not isinstance(listed, list):
         on_problem("relation.requires is not a list")

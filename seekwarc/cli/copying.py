@@ -24,6 +24,7 @@ from seekwarc.errors import FormatError, SeekWarcError
 __all__ = [
     "add_copy_arguments",
     "add_rest_of_copy_arguments",
+    "check_copy_targets",
     "copy_options",
     "copy_targets",
     "damage_json",
@@ -50,11 +51,16 @@ def add_rest_of_copy_arguments(parser: argparse.ArgumentParser, done: str) -> No
 
 def copy_targets(options: argparse.Namespace) -> tuple[list[str], str | BinaryIO | list[str] | None]:
     """Return the files, and the new one, or one for each."""
+    check_copy_targets(options)
+    return targets_of(options)
+
+
+def check_copy_targets(options: argparse.Namespace) -> None:
+    """Refuse standard input, and several new files, or none."""
     if "-" in options.files:
         raise SeekWarcError("standard input cannot be read twice: name a file")
     if (options.output is None) + (options.to_dir is None) + (not options.dry_run) != 2:
         raise SeekWarcError("name either one new file with -o, or a folder with --to-dir, or give --dry-run")
-    return targets_of(options)
 
 
 def copy_options(options: argparse.Namespace, passed: PassedOver) -> CopyOptions:

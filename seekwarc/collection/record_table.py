@@ -192,10 +192,13 @@ class RecordTable:
         self.types, self.mimes = self.types + types, self.mimes + mimes
         self.rows = rows
 
-    def entries(self) -> Iterator[Entry]:
-        """Yield all entries, in the order in which they were added."""
+    def entries(self, rows: range | None = None) -> Iterator[Entry]:
+        """Yield all entries, in the order in which they were added, or those that were so at some places."""
         self._prepare()
-        return map(self._entry, self._reader.some_rows(f"{SELECT} ORDER BY n", ()))
+        rows = range(self.rows) if rows is None else rows
+        condition = "n > ? AND n <= ?"
+        found = self._reader.some_rows(f"{SELECT} WHERE {condition} ORDER BY n", (rows.start, rows.stop))
+        return map(self._entry, found)
 
     def finish(self) -> None:
         """Make the indexes, when all rows were added: faster than updating them for each row."""
@@ -351,6 +354,10 @@ class RecordTable:
     def oldest(self, limit: int, digest: Digest, **values: object) -> Sequence[Entry]:
         """Return the oldest entries with a payload digest and these values of columns, in order."""
         return self.some(limit, oldest=True, digest_key=_key_of(digest), **values)
+
+    def first(self, limit: int, digest: Digest, **values: object) -> Sequence[Entry]:
+        """Return the first entries with a payload digest and these values of columns; sorts all of them."""
+        return self.some(limit, oldest=False, digest_key=_key_of(digest), **values)
 
     def _entries(self, condition: str, *values: object) -> Sequence[Entry]:
         self._prepare()

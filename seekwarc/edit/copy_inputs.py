@@ -236,9 +236,17 @@ def settings_of(parts: Sequence[Part], on_warning: Callable[[str], object], *, v
 
 
 def check_targets(
-    names: Sequence[str], targets: Sequence[object], existing: Existing, *, dry_run: bool
+    names: Sequence[str],
+    targets: Sequence[object],
+    existing: Existing,
+    *,
+    dry_run: bool,
+    is_zst: bool = True,
 ) -> None:
-    """Refuse new files that are unnamed, too many or few, sources themselves, or there already."""
+    """Refuse new files that are unnamed, too many or few, sources themselves, or there already.
+
+    Unless `is_zst`, they need not be .warc.zst.
+    """
     if not names or len(names) != len(targets):
         raise ValueError(f"there are {counted(len(names), 'file')} and {len(targets)} names for new ones")
     if None in targets and not dry_run:
@@ -248,7 +256,7 @@ def check_targets(
         if isinstance(target, str | os.PathLike):
             if os.path.realpath(target) in paths:
                 raise TargetError("is itself a file to be read", source=os.fspath(target))
-            if compression_of(target) != "zst":
+            if is_zst and compression_of(target) != "zst":
                 text = "the new file is a .warc.zst; name it so, then convert it"
                 raise TargetError(text, source=os.fspath(target))
             if existing == "error":

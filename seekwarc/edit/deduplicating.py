@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from typing import Final, SupportsIndex, Unpack
 
 from seekwarc.collection.entry import OnDamage
+from seekwarc.edit.chaining import ChainDuplicates, ChainOriginals, chained
 from seekwarc.edit.copy_target import Recompressed
-from seekwarc.edit.deciding import CopyJob, Target, copied
+from seekwarc.edit.deciding import CopyJob, CopyOptions, Target, copied
 from seekwarc.edit.duplicates import AGAIN, REPOINTED, REVISIT, Changes, Duplicates, Originals
 from seekwarc.errors import FormatError
 from seekwarc.jobs.passing import OnError
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.read.options import ReadLimits, ReadOptions
+from seekwarc.storage.expand import expand
 from seekwarc.write.files import Existing
 
 __all__ = ["MIN_SIZE", "Deduplication", "dedupe"]
@@ -74,6 +76,7 @@ def dedupe(
     target: Target | Sequence[str | os.PathLike[str]] | None = None,
     *,
     undo: bool = False,
+    between: bool = False,
     min_size: SupportsIndex = MIN_SIZE,
     dry_run: bool = False,
     verify: bool = True,
@@ -99,6 +102,13 @@ def dedupe(
     payload has the digest that the revisit states. A chunked body may then be in other chunks, and
     fields of the header in another order; payloads, IDs, dates and HTTP heads are as they were.
 
+    With `between`, the files were crawled apart, and become a chain: only a response whose payload an earlier
+    file has becomes a revisit, and names that file (WARC-Refers-To-Container). Either all files are WACZ, or
+    none is. Each gets a new one of the same name and compression, in which the bytes of all other records are
+    as they were. A WACZ gets a new index, and lists in its manifest which files it requires, with size and
+    hash: so it must be kept with those, as they are written. Signatures of manifests are left out. `undo`
+    makes full records of all revisits that name another file.
+
     A damaged record is reported and left out; the others are written, and none becomes a revisit of it, nor
     of one in a file that `on_error` leaves out.
 
@@ -106,9 +116,10 @@ def dedupe(
 
     Args:
         sources: The files: .warc.zst, .warc.gz or .warc, recognized by content; folders, and patterns.
-        target: The new file, or a list with one for each source; may be None if `dry_run`. Either all new
-            files are made, or none.
+        target: The new file, or a list with one for each source; with `between`, the folder of the new files,
+            which is made. May be None if `dry_run`. Either all new files are made, or none.
         undo: Make revisits full records again.
+        between: Make a chain of the files, the oldest first.
         min_size: Payloads with fewer bytes stay where they are.
         dry_run: Write nothing; return what would be done.
         verify: Decode every copied frame and check its checksum.
@@ -130,29 +141,38 @@ def dedupe(
         TargetExistsError: A target exists.
         SourceError: A file cannot be read, or has changed since the first time.
         TargetError: A target cannot be written.
+        UnsupportedError: With `between`, some files are WACZ, and others are not.
     """
-    job = CopyJob.of(
-        sources,
-        target,
-        limits,
-        dry_run=dry_run,
-        verify=verify,
-        existing=existing,
-        threads=threads,
-        processes=processes,
-        on_error=on_error,
-        on_warning=on_warning,
-        on_damage=on_damage,
-        on_progress=on_progress,
-    )
+    given: CopyOptions = {
+        "dry_run": dry_run,
+        "verify": verify,
+        "existing": existing,
+        "threads": threads,
+        "processes": processes,
+        "on_error": on_error,
+        "on_warning": on_warning,
+        "on_damage": on_damage,
+        "on_progress": on_progress,
+    }
     changes: Changes | None = None
 
     def begin(files: Mapping[str, str], options: ReadOptions) -> Changes:
         nonlocal changes
-        changes = Originals(files, options) if undo else Duplicates(files, options, min_size)
+        if undo:
+            changes = (ChainOriginals if between else Originals)(files, options)
+        else:
+            changes = (ChainDuplicates if between else Duplicates)(files, options, min_size)
         return changes
 
-    done = copied(job, begin)
+    if between:
+        if not (target is None or isinstance(target, str | os.PathLike)):
+            raise TypeError(f"target must be a folder, not {type(target).__name__}")
+        folder = os.fspath(target) if target is not None else None
+        names = [os.fspath(it) for it in expand(sources, leave_out=folder)]
+        job = CopyJob(names=names, targets=(), limits=ReadOptions.of(**limits), **given)
+        done = chained(job, folder, begin)
+    else:
+        done = copied(CopyJob.of(sources, target, limits, **given), begin)
     return Deduplication(
         files=done.files,
         records=done.records,

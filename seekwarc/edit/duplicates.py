@@ -156,6 +156,11 @@ class Changes(Closing):
         """List the intact records of a file, but for some."""
         self._table.extend(entry for entry in entries if place_of(entry) not in left_out)
 
+    @property
+    def rows(self) -> int:
+        """How many records are listed."""
+        return self._table.rows
+
     def finish(self) -> None:
         """End the list."""
         self._table.finish()
@@ -209,6 +214,9 @@ class Changes(Closing):
 class Duplicates(Changes):
     """Records that become revisits of older ones with the same payload, and revisits of those."""
 
+    types: tuple[str, ...] = TYPES
+    """Types of the records that become revisits, or the originals of some."""
+
     def __init__(self, files: Mapping[str, str], limits: ReadOptions, min_size: SupportsIndex) -> None:
         super().__init__(files, limits)
         self._min_size = max(integer("min_size", min_size), 1)
@@ -217,7 +225,7 @@ class Duplicates(Changes):
     @property
     @override
     def listing(self) -> Listing[Entry]:
-        return Described(partial(_described, self._min_size))
+        return Described(partial(_described, self._min_size, self.types))
 
     def _change_of(self, entry: Entry) -> Change | str | None:
         if entry.type == "revisit":
@@ -233,6 +241,7 @@ class Duplicates(Changes):
         if revisit is None:
             return AGAINST_RULES
         revisit.add("Content-Type", record.header.get("Content-Type") if http is not None else None)
+        revisit.add("WARC-Refers-To-Container", self._container(entry, original))
         return _changed(REVISIT, record, revisit, record.block.pread(0, http.size if http is not None else 0))
 
     def _repointed(self, entry: Entry) -> Change | None:
@@ -244,7 +253,18 @@ class Duplicates(Changes):
         # Most name none that changes, and need not be followed.
         found = originals(revisit) if any(isinstance(it, Entry) for it in named.values()) else ()
         original = named.get(found[0].key) if found else None
-        return repointed(revisit.stored, _named(original)) if isinstance(original, Entry) else None
+        if not isinstance(original, Entry):
+            return None
+        return repointed(revisit.stored, _named(original), self._container(entry, original))
+
+    def _container(self, entry: Entry, original: Entry) -> str | None:  # noqa: ARG002 - see `chaining`
+        """Return the WARC-Refers-To-Container of a revisit."""
+        return None
+
+    def _older(self, entry: Entry, digest: Digest) -> list[Entry]:
+        """Return records that state the digest of one, and of which it may become a revisit."""
+        same = self._table.oldest(MAX_COMPARED, digest, status=ELIGIBLE)
+        return list(takewhile(lambda it: place_of(it) != place_of(entry), same))
 
     def _original(self, entry: Entry) -> Entry | str | None:
         """Return the older record that has a record's payload, None if no other states it, or a reason."""
@@ -254,8 +274,7 @@ class Duplicates(Changes):
         return known or self._known.put(place_of(entry), self._oldest_equal(entry, entry.payload_digest))
 
     def _oldest_equal(self, entry: Entry, digest: Digest) -> Entry | str | None:
-        same = self._table.oldest(MAX_COMPARED, digest, status=ELIGIBLE)
-        older = list(takewhile(lambda it: place_of(it) != place_of(entry), same))
+        older = self._older(entry, digest)
         if not older:
             return None
         if (reason := self._reason_to_stay(entry)) is not None:
@@ -306,7 +325,7 @@ class Duplicates(Changes):
         return len(self._table.some(2, id=entry.id)) > 1
 
 
-def _described(min_size: int, record: Record) -> Entry:
+def _described(min_size: int, types: tuple[str, ...], record: Record) -> Entry:
     """Return the entry of a record, with its payload digest if it can become a revisit."""
     entry = dated(describe(record))
     if entry.type == "revisit":
@@ -317,7 +336,7 @@ def _described(min_size: int, record: Record) -> Entry:
     digest = entry.payload_digest
     status: int | None = ELIGIBLE
     if (
-        entry.type not in TYPES
+        entry.type not in types
         or (record.content_length < min_size or record.problem is not None or record.skip)
         or (record.truncated is not None or record.header.get("WARC-Segment-Number") is not None)
         or not (entry.id and entry.uri and entry.date)
@@ -380,12 +399,13 @@ def full(revisit: Record, original: Record) -> Change | str:
     return _full(revisit, original)
 
 
-def repointed(record: Record, original: Original) -> Change:
+def repointed(record: Record, original: Original, container: str | None = None) -> Change:
     """Return a revisit that refers to another original."""
     draft = HeaderDraft(record.header).without(*OF_REVISITS[1:])
     draft.add("WARC-Refers-To", bracketed(original.id))
     draft.add("WARC-Refers-To-Target-URI", original.target_uri)
     draft.add("WARC-Refers-To-Date", original.date)
+    draft.add("WARC-Refers-To-Container", container)
     draft.check()
     return Change(REPOINTED, record.size, draft.header(record.content_length), (record.block,))
 

@@ -17,8 +17,10 @@ from seekwarc.cdx.places import beside, is_wacz_name
 from seekwarc.collection.entry import Entry, describe, entry_of_line
 from seekwarc.collection.record_index import MemoryIndex
 from seekwarc.collection.revisits import IndexedCapture, Profile, container_of, originals
+from seekwarc.compiling import override
 from seekwarc.errors import FormatError, SeekWarcError
-from seekwarc.format.cdxj import CdxjLine
+from seekwarc.format.cdxj import CdxjLine, timestamp_of
+from seekwarc.format.dates import WarcDate
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.record import Record
 from seekwarc.read.resync import is_shared
@@ -38,6 +40,18 @@ class Original(NamedTuple):
     stop: int
     line: CdxjLine
     """What the index of its WACZ says of it."""
+
+
+class _Capture(IndexedCapture):
+    """A capture by lines, which have whole seconds; the date that a revisit names may be more precise."""
+
+    __slots__ = ()
+
+    @override
+    def _of_date(self, uri: str, date: WarcDate) -> Iterator[Entry]:
+        second = timestamp_of(date)
+        dated = ((it.date, it) for it in self._of_uri(uri))
+        return (it for found, it in dated if found is not None and timestamp_of(found) == second)
 
 
 class Needed:
@@ -97,7 +111,7 @@ class Needed:
         if container is not None and is_wacz_name(container):
             self._try(wacz, container)
         for lines in (self._of_own, self._of_all):
-            revisit = IndexedCapture(lines, self._open, describe(record), record)
+            revisit = _Capture(lines, self._open, describe(record), record)
             try:
                 found = originals(revisit)
                 if found and lines is self._of_all and not self._has_payload(found[-1], revisit):

@@ -19,13 +19,14 @@ from seekwarc.format.uri import as_utf8
 from seekwarc.frames.pieces import Compression
 from seekwarc.inside.parsing import resiliparse_needed
 from seekwarc.jobs.passing import OnError, readable
+from seekwarc.jobs.problems import OnProblem
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.jobs.sorting import sorted_lines
 from seekwarc.make.index_lines import LineOptions, Lines
 from seekwarc.make.names import NamesInUse
 from seekwarc.make.wacz_sources import Looked, copied, look_through
 from seekwarc.make.wacz_writing import PAGES, WaczOutput, WaczWriting, pages_header
-from seekwarc.read.options import ReadLimits
+from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.read.reader import WholeReader
 from seekwarc.read.record import Record
 from seekwarc.storage.expand import expand
@@ -165,6 +166,10 @@ def warc_name(source: str) -> str:
     return as_utf8(_SUFFIX.sub("", base_name(source))) + ".warc"
 
 
+def _raise(problem: FormatError) -> None:
+    raise problem
+
+
 class Made:
     """Index and pages of a WACZ, in temporary files while it is written."""
 
@@ -196,13 +201,20 @@ class Made:
         self.counts[name] += 1
 
     def lines_of(
-        self, file: WaczOutput, path: str, name: str, source: RangeSource, limits: ReadLimits
+        self,
+        file: WaczOutput,
+        path: str,
+        name: str,
+        source: RangeSource,
+        limits: ReadLimits | ReadOptions,
+        *,
+        on_problem: OnProblem = _raise,
     ) -> Iterator[bytes]:
         """Copy a WARC file into a WACZ, by another thread, and yield the lines of its index meanwhile."""
         with ThreadPoolExecutor(1, "seekwarc-copy") as pool:
             copying = pool.submit(file.add_source, path, open_source(source.name))
             with WholeReader(source, on_record=self.look_at, **limits) as archive:
-                for line in Lines(archive, name, LineOptions(post_append=True), _raise):
+                for line in Lines(archive, name, LineOptions(post_append=True), on_problem):
                     self.captures += line.is_capture
                     yield line.build()
             copying.result()
@@ -243,22 +255,22 @@ class Made:
             return None
         return found.text if found is not None else None
 
-    def finish(self, file: WaczOutput, lines: Iterable[bytes], folder: str) -> None:
-        """Write sorted lines as the index, and the pages."""
+    def finish_index(self, file: WaczOutput, lines: Iterable[bytes], folder: str) -> None:
+        """Write sorted lines as the index."""
         spool = self._lists["lines"]
         for line in sorted_lines(lines, folder=folder):
             spool.write(line)
             self.lines += 1
         file.add_index(spool, self.lines, folder)
+
+    def finish(self, file: WaczOutput, lines: Iterable[bytes], folder: str) -> None:
+        """Write sorted lines as the index, and the pages."""
+        self.finish_index(file, lines, folder)
         for name in PAGES:
             if name == "pages" and not self.counts[name]:
                 self._lists[name].write(pages_header(name, text=self._text))
             if name == "pages" or self.counts[name]:
                 file.add_file(f"pages/{name}.jsonl", self._lists[name])
-
-
-def _raise(problem: FormatError) -> None:
-    raise problem
 
 
 def _title_of(page: Record) -> str | None:

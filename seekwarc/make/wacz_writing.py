@@ -10,16 +10,15 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import IO, Final, cast
+from typing import IO, Final, Protocol, cast
 from zipfile import ZIP64_LIMIT, ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import seekwarc
 from seekwarc.format.json_text import json_text
 from seekwarc.make.zipnum import ClusterOutput
 from seekwarc.storage.source import RangeSource
-from seekwarc.write.output import Output
 
 __all__ = ["PAGES", "WaczOutput", "WaczWriting", "pages_header", "pieces_of"]
 
@@ -58,10 +57,17 @@ class WaczWriting:
     """Damaged places of the files, whose records were left out."""
 
 
+class Writable(Protocol):
+    """What an `Output` has."""
+
+    def write(self, data: bytes) -> None:
+        """Append all of `data`."""
+
+
 class _Counted:
     """An output as `zipfile` writes to it: a file that cannot seek."""
 
-    def __init__(self, output: Output) -> None:
+    def __init__(self, output: Writable) -> None:
         self._output = output
         self.size = 0
 
@@ -80,7 +86,7 @@ class _Counted:
 class WaczOutput:
     """A WACZ that is being written: `seconds` after 1970, or now."""
 
-    def __init__(self, output: Output, seconds: float | None = None) -> None:
+    def __init__(self, output: Writable, seconds: float | None = None) -> None:
         self._file = _Counted(output)
         self._zip = ZipFile(cast("IO[bytes]", self._file), "w")
         self._resources: list[dict[str, object]] = []
@@ -142,8 +148,8 @@ class WaczOutput:
             with open(f"{folder}/{name}", "rb") as part:
                 self.add_file(f"indexes/{name}", part)
 
-    def finish(self, metadata: dict[str, str | None]) -> int:
-        """Write the lists of hashes and the directory; return the size of the file."""
+    def finish(self, metadata: Mapping[str, object]) -> int:
+        """Write the manifest with these members, and the directory; return the size of the file."""
         package = {
             "profile": "data-package",
             "resources": self._resources,

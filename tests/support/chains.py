@@ -6,15 +6,21 @@ import gzip
 import hashlib
 import io
 import json
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from random import Random
 
+import seekwarc
+from seekwarc import tools
 from tests.support.waczs import members, wacz
 
 START = datetime(2026, 4, 1, 7, tzinfo=UTC)
 NO_HASH = "0" * 64
+MIN_SIZE = 1024
+"""What `dedupe` takes for worth a revisit."""
 PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 
 
@@ -174,3 +180,72 @@ def _break(found: Chain, lost: Mapping[str, str]) -> None:
         for holder, listed in found.requires[name].items():
             if holder in lost or listed["hash"] == NO_HASH:
                 found.gaps.add(("requires", file, holder))
+
+
+@dataclass
+class Apart:
+    """Crawls that know nothing of each other, and what each capture of them has."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    """By name, in no order."""
+    payloads: dict[str, bytes] = field(default_factory=dict)
+    """By the ID of the record."""
+    shared: int = 0
+    """Responses whose payload a file has that is older."""
+
+
+def apart(crawls: int = 3, pages: int = 6, *, seed: int = 0, kind: str = "wacz") -> Apart:
+    """Return crawls of the same site that were made apart, at times that overlap: some payloads are the same.
+
+    Args:
+        crawls: How many there are.
+        pages: Captures of each WARC file.
+        seed: Of what is random.
+        kind: "wacz", or how the WARC files are compressed: "gz", "none" or "zst".
+    """
+    random, found = Random(seed), Apart()
+    payloads = [random.randbytes(random.choice([10, 1500, 3000])) for _ in range(pages * 2)]
+    older: set[bytes] = set()
+    for crawl in range(crawls):
+        warcs: dict[str, bytes] = {}
+        own: list[bytes] = []
+        name = f"{random.randrange(100):02}-crawl{crawl}" + {"wacz": ".wacz", "none": ".warc"}.get(
+            kind, f".warc.{kind}"
+        )
+        compression = "gz" if kind == "wacz" else kind
+        for warc in range(1 + random.randrange(2) * (kind == "wacz")):
+            out = io.BytesIO()
+            dedup = seekwarc.Duplicates() if random.random() < 0.5 else None
+            with seekwarc.open(out, "w", compression=compression, dedup=dedup) as file:
+                if random.random() < 0.5:
+                    file.write_warcinfo({"software": "none"})
+                for page in range(pages):
+                    payload = random.choice(payloads)
+                    name_of = f"urn:test:{crawl}-{warc}-{page}"
+                    # Crawls begin one after the other, and go on while others do.
+                    date = stamp(crawl + len(own) * 5)
+                    written = file.write_response(
+                        f"https://t.example/{random.randrange(pages)}",
+                        payload,
+                        status=200,
+                        http_headers={"Content-Type": "image/png", "X-Crawl": str(crawl)},
+                        date=date,
+                        record_id=name_of,
+                    )
+                    found.payloads[name_of] = payload
+                    own.append(payload)
+                    is_large = len(payload) >= MIN_SIZE and written.type == "response"
+                    found.shared += is_large and payload in older
+            warcs[f"{warc}.warc.gz"] = out.getvalue()
+        older.update(own)
+        found.files[name] = created(warcs) if kind == "wacz" else out.getvalue()
+    return found
+
+
+def created(warcs: Mapping[str, bytes]) -> bytes:
+    """Return a WACZ of some WARC files, as we make it."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, data in warcs.items():
+            Path(folder, name).write_bytes(data)
+        tools.create_wacz(folder, Path(folder, "made"), title="A crawl")
+        return Path(folder, "made").read_bytes()
