@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import tarfile
 from pathlib import Path
 
@@ -11,12 +13,14 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import Message, Receive, Scope, Send
 
+import seekwarc
 from seekwarc import tools
 from seekwarc.serve.app import application
 from seekwarc.serve.library import Library
 from tests.browser.conftest import Pages
 from tests.conftest import PLAYER
 from tests.serve.conftest import running
+from tests.support.chains import stamp
 from tests.support.processes import settles
 from tests.support.waczs import HOME, warc
 
@@ -91,3 +95,32 @@ def test_a_page_of_an_archive_that_is_served_elsewhere_is_shown(site: Path, page
             source = f"http://127.0.0.1:{other.port}/wacz/a.warc.zst.wacz"
             (site / "served.html").write_text(PAGE.format(source=source, url=HOME))
             assert "Hello. Hello." in shown(pages, f"{origin}/served.html")
+
+
+def test_the_player_finds_what_a_crawl_of_a_chain_leaves_to_an_older_one(site: Path, pages: Pages) -> None:
+    (site / "apart").mkdir()
+    home = b"<html><title>Home</title><p>" + b"As it was. " * 200
+    for name, number in (("april", 1), ("may", 2)):
+        with seekwarc.open(site / f"{name}.warc.gz", "w") as out:
+            for uri in (HOME, HOME + name):
+                html = {"Content-Type": "text/html"}
+                page = home if uri == HOME else home + name.encode()
+                out.write_response(uri, page, status=200, http_headers=html, date=stamp(number))
+        tools.create_wacz(site / f"{name}.warc.gz", site / "apart" / f"{name}.wacz")
+    assert tools.dedupe(site / "apart", site / "chain", between=True).revisits == 1
+    resources = [
+        {
+            "name": it,
+            "path": f"chain/{it}",
+            "hash": hashlib.sha256((site / "chain" / it).read_bytes()).hexdigest(),
+        }
+        for it in ("april.wacz", "may.wacz")
+    ]
+    page = PAGE.format(source="/chain.json", url=HOME)
+    # The capture of May is the revisit.
+    (site / "chained.html").write_text(page.replace("url=", 'ts="20260401070200" url='))
+    with running(Site(site)) as server:
+        for listed, is_found in ((resources, True), (resources[1:], False)):
+            (site / "chain.json").write_text(json.dumps({"resources": listed}))
+            text = shown(pages, f"http://127.0.0.1:{server.port}/chained.html")
+            assert ("As it was." in text) == is_found

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.chains import apart
 from tests.support.days import FILM, PAGE, day_of, payloads, types
 from tests.support.leaks import open_below
 
@@ -84,3 +85,32 @@ def test_wrong_usage_is_refused(command, crawls, monkeypatch, words, told) -> No
     monkeypatch.chdir(crawls.parent)
     assert told in command("dedupe", crawls, *words.split(), status=2).stderr
     assert os.listdir() == ["crawls"]
+
+
+def test_files_that_were_crawled_apart_become_a_chain(command, tmp_path) -> None:
+    found = apart(3, 8, seed=1)
+    for name, data in found.files.items():
+        (tmp_path / name).write_bytes(data)
+    dry = command("dedupe", "--between", tmp_path, "--dry-run", "--json").json
+    assert (dry["revisits"], dry["target"], dry["target_size"]) == (found.shared, None, None)
+    new = tmp_path / "chain"
+    answer = command("dedupe", "--between", tmp_path, "--to-dir", new, "--jobs", 2, "--json").json
+    assert (answer["revisits"], answer["target"]) == (found.shared, str(new))
+    assert {it.partition("!/")[0] for it in answer["files"]} == {str(tmp_path / it) for it in found.files}
+    command("verify", "--closed", new)
+    # The folder of the chain is in that of the files, and is not one of them.
+    assert "exists already" in command("dedupe", "--between", tmp_path, "--to-dir", new, status=2).stderr
+    command("dedupe", "--between", tmp_path, "--to-dir", new, "--force")
+    answer = command("dedupe", "--between", "--undo", new, "--to-dir", tmp_path / "full", "--json").json
+    assert answer["restored"] == dry["revisits"] + dry["repointed"]
+    assert open_below(tmp_path) == []
+
+
+def test_a_chain_is_made_in_a_folder(command, crawls, tmp_path) -> None:
+    for arguments in (["-o", tmp_path / "new.warc.zst"], [], ["--dry-run", "--to-dir", tmp_path / "new"]):
+        answer = command("dedupe", "--between", crawls, *arguments, status=2)
+        assert "--to-dir" in answer.stderr
+    answer = command("dedupe", "--between", "-", "--to-dir", tmp_path / "new", status=2)
+    assert "standard input cannot be read twice" in answer.stderr
+    command("dedupe", "--between", crawls, "--to-dir", crawls, status=2)
+    assert os.listdir(tmp_path) == ["crawls"]
