@@ -45,11 +45,15 @@ WABAC = Path(os.environ.get("SEEKWARC_WABAC", ROOT.parent / "wabac.tgz"))
 PLAYER = Path(os.environ.get("SEEKWARC_PLAYER", ROOT.parent / "replaywebpage.tgz"))
 """replayweb.page as `npm pack replaywebpage` leaves it: its licence is not ours."""
 
+NODE_TOOLS = Path(os.environ.get("SEEKWARC_NODE_TOOLS", ROOT.parent / "node-tools"))
+"""The folder in which `npm install warcio @harvard-lil/js-wacz` was run."""
+
 PROGRAMS = {
     "chromium": "apt-get install chromium",
     "ffmpeg": "apt-get install ffmpeg",
     "firefox-esr": "apt-get install firefox-esr",
     "nginx": "apt-get install nginx",
+    "node": "apt-get install nodejs",
     "openssl": "apt-get install openssl",
     "wget": "apt-get install wget",
     "zstd": "apt-get install zstd",
@@ -70,6 +74,10 @@ FILES = {
     ),
     "wabac": (WABAC.is_file(), "the .tgz of `npm pack @webrecorder/wabac`, which SEEKWARC_WABAC names"),
     "player": (PLAYER.is_file(), "the .tgz of `npm pack replaywebpage`, which SEEKWARC_PLAYER names"),
+    "node tools": (
+        (NODE_TOOLS / "node_modules" / ".bin" / "js-wacz").exists(),
+        "the folder of `npm install warcio @harvard-lil/js-wacz`, which SEEKWARC_NODE_TOOLS names",
+    ),
     "standard": (STANDARD.is_file(), "the text of WARC 1.1, in ../seeds beside the folder SEEKWARC_SAMPLES"),
 }
 """Files outside the repository that tests use: whether they are there, and what they are."""

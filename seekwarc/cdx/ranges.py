@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import Final, Literal
+from urllib.parse import unquote
 
 from seekwarc.cdx.lines import IndexLine
 from seekwarc.format.dates import WarcDate, date_of_digits
@@ -17,6 +19,10 @@ Match = Literal["exact", "prefix", "host", "domain"]
 # after a separator, or after the digits, so it ends the range of the keys that continue with one.
 AFTER_HOST: Final = b"*"
 AFTER_DOMAIN: Final = b"-"
+
+
+_SENT = re.compile(r"(.*?[?&]__wb_method=[^&]*)(?:&(.*))?", re.DOTALL)
+_RESERVED = re.compile(r"%(?=2[346BCF]|3[ABDF]|40)", re.IGNORECASE)
 
 
 def date_in(line: IndexLine) -> bytes:
@@ -34,23 +40,25 @@ def distance(wanted: WarcDate, line: IndexLine) -> int:
 
 
 def key_ranges(uri: str, match: Match) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the ranges [start, stop) of the heads of lines that match, none inside another.
+    """Yield the ranges [start, stop) of the heads of lines that match; no two overlap.
 
     An index may have the keys of either family of tools: the first range is of `surt`, the others are of
     browsers, which tell a path from the same path with a slash at its end.
     """
-    key, other = surt(uri).encode("ascii"), browser_key(uri).encode("ascii")
+    key = surt(uri).encode("ascii")
+    others = [it.encode("ascii") for it in _browser_keys(uri)]
     if match == "exact":
-        path, mark, query = other.partition(b"?")
-        with_slash = path + mark + query if path.endswith(b"/") else path + b"/" + mark + query
-        without = (path.removesuffix(b"/") if not path.endswith(b")/") else path) + mark + query
-        yield from ((it + b" ", it + b"!") for it in dict.fromkeys((key, other, with_slash, without)))
+        keys = [key]
+        for other in others:
+            path, mark, query = other.partition(b"?")
+            with_slash = path if path.endswith(b"/") else path + b"/"
+            without = path.removesuffix(b"/") if not path.endswith(b")/") else path
+            keys += (other, with_slash + mark + query, without + mark + query)
+        yield from ((it + b" ", it + b"!") for it in dict.fromkeys(keys))
     elif match == "prefix":
         if uri.endswith("/") and not key.endswith(b"/"):
             key += b"/"
-        yield key, key + b"\xff"
-        if not other.startswith(key):
-            yield other, other + b"\xff"
+        yield from _apart((it, it + b"\xff") for it in (key, *others))
     else:
         host, bracket, _ = key.partition(b")")
         if not bracket and "://" not in uri:
@@ -60,4 +68,33 @@ def key_ranges(uri: str, match: Match) -> Iterator[tuple[bytes, bytes]]:
             raise ValueError(f"no host in the URI {uri!r}")
         if match not in ("host", "domain"):
             raise ValueError(f'match is {match!r}, not "exact", "prefix", "host" or "domain"')
-        yield host + b")", host + (AFTER_HOST if match == "host" else AFTER_DOMAIN)
+        after = AFTER_HOST if match == "host" else AFTER_DOMAIN
+        # Browsers keep the `www.` after a user, the brackets of IPv6, and the last dot of a name.
+        named = uri if "://" in uri else f"http://{uri}"
+        sites = (browser_key(it) for it in (named, named.replace("://", "://@", 1)))
+        names = dict.fromkeys([host, *(it.encode("ascii").partition(b")")[0] for it in sites)])
+        yield from _apart((it + b")", it + after) for name in names for it in (name, b"," + name))
+
+
+def _browser_keys(uri: str) -> Iterator[str]:
+    """Yield the keys of a URI as browsers write it, and as it is; of one with a request body, two more.
+
+    Tools in JavaScript decode a body, all but `;/?:@&=+$,#`, and leave one out that they cannot decode.
+    """
+    yield browser_key(uri)
+    yield browser_key(uri, raw=True)
+    if (sent := _SENT.match(uri)) is not None:
+        for body in (unquote(_RESERVED.sub("%25", sent[2] or "")), ""):
+            yield browser_key(f"{sent[1]}&{body}", raw=True)
+
+
+def _apart(ranges: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Return ranges without what earlier ones have."""
+    found: list[tuple[bytes, bytes]] = []
+    for it in ranges:
+        rest = [it]
+        for start, stop in found:
+            sides = (side for a, b in rest for side in ((a, min(b, start)), (max(a, stop), b)))
+            rest = [(a, b) for a, b in sides if a < b]
+        found += rest
+    return found

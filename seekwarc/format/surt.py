@@ -35,6 +35,9 @@ _DOTS = re.compile(rb"\.{2,}")
 _UNESCAPED = b"!\"$&'()*+,-./:;<=>?@[\\]^_`{|}~"
 _NOTHING_TO_ESCAPE = re.compile(rb"[0-9A-Za-z" + re.escape(_UNESCAPED) + rb"]*+")
 _PRINTABLE: Final = _UNESCAPED + b"#%"
+_KEPT_IN_PATH: Final = _PRINTABLE.translate(None, b'"<>`{}')
+_KEPT_IN_QUERY: Final = _PRINTABLE.translate(None, b"\"<>'")
+"""What browsers do not escape (the URL Standard, 1.3)."""
 _HEX: Final = frozenset(b"0123456789abcdefABCDEF")
 
 _PATH_SESSION = re.compile(
@@ -65,37 +68,49 @@ def surt(uri: str) -> str:
     return (key if key is not None else _escape(raw, keep=b"%#")).decode("ascii")
 
 
-def browser_key(uri: str) -> str:
-    """Return the key that tools in JavaScript give a URI, as browsers write it: warcio.js, and so most WACZ.
+def browser_key(uri: str, *, raw: bool = False) -> str:
+    """Return the key that tools in JavaScript give a URI: warcio.js, and so most WACZ.
 
     It keeps the last slash, double slashes, escapes and session IDs, and sorts arguments as whole texts.
     The key of a URI of another scheme is that URI.
+
+    Args:
+        uri: The URI, which browsers write with escapes before a tool sees it.
+        raw: Return the key of the URI as it is: a tool that finds it so in an archive escapes it after all
+            letters were made small.
     """
     text = as_utf8(uri).strip()
-    if not text.startswith(("http://", "https://")):
+    scheme, authority, path, query = split_uri(text.encode().translate(None, b"\t\r\n"))
+    scheme = scheme or b""
+    if (scheme if raw else scheme.lower()) not in DEFAULT_PORTS or authority is None:
         return _escape(text.encode().translate(None, b"\t\r\n"), keep=b"%#").decode("ascii")
-    scheme, authority, path, query = split_uri(text.lower().encode().translate(None, b"\t\r\n"))
-    www = _WWW.match(authority or b"")
-    host, port = _host_and_port((authority or b"")[www.end() if www else 0 :])
-    host = host if host.isascii() else (idna(host.decode("utf-8", "ignore")) or host)
+    www = _WWW.match(authority if raw else authority.lower())
+    host, port = _host_and_port(authority[www.end() if www else 0 :].lower())
+    host = _unescape(host)
+    host = host if host.isascii() else (idna(host.decode("utf-8", "ignore"), of_2008=True) or host)
+    host = _dotted_quad(host) or host
     site = b"[%s]" % host if b":" in host else b",".join(reversed(host.split(b".")))
-    site += b")" if port in (None, 0, DEFAULT_PORTS[scheme or b"http"]) else b":%d)" % port
-    arguments = b"&".join(sorted(query.split(b"&"))) if query else b""
-    path = _without_dot_segments(path or b"/")
-    return quote_from_bytes(site + path + (b"?" + arguments if arguments else b""), _PRINTABLE)
+    site += b")" if port in (None, 0, DEFAULT_PORTS[scheme.lower()]) else b":%d)" % port
+    path = quote_from_bytes(path.lower().replace(b"\\", b"/") or b"/", _KEPT_IN_PATH).encode("ascii")
+    query = quote_from_bytes((query or b"").lower(), _KEPT_IN_QUERY).encode("ascii")
+    if not raw:
+        path, query = path.lower(), query.lower()
+    arguments = b"&".join(sorted(query.split(b"&")))
+    rest = _without_dot_segments(path) + (b"?" + arguments if arguments else b"")
+    return quote_from_bytes(site, _PRINTABLE) + rest.decode("ascii")
 
 
 def _without_dot_segments(path: bytes) -> bytes:
     found: list[bytes] = []
-    *segments, last = path.split(b"/")[1:]
-    for segment in (*segments, last):
-        kind = segment.replace(b"%2e", b".")
+    segments = path.split(b"/")[1:]
+    for left, segment in enumerate(segments, 1 - len(segments)):
+        kind = segment.replace(b"%2e", b".").replace(b"%2E", b".")
         if kind == b"..":
             del found[-1:]
-        if kind in (b".", b".."):
-            found += [b""] * (segment is last)
-        else:
+        if kind not in (b".", b".."):
             found.append(segment)
+        elif not left:
+            found.append(b"")
     return b"/" + b"/".join(found)
 
 

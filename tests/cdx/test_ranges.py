@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from seekwarc.cdx.lines import StoredLine
@@ -9,6 +11,7 @@ from seekwarc.cdx.ranges import date_in, distance, key_ranges
 from seekwarc.errors import FormatError
 from seekwarc.format.dates import date_of_digits
 from tests.support.cdx import cdxj_line
+from tests.support.odd_uris import odd_uris
 
 
 def test_the_keys_of_both_families_are_looked_for() -> None:
@@ -21,9 +24,35 @@ def test_the_keys_of_both_families_are_looked_for() -> None:
     assert len([*key_ranges("http://example.org/", "exact")]) == 1
 
 
-def test_ranges_of_a_host_are_one() -> None:
-    assert [*key_ranges("example.org", "host")] == [(b"org,example)", b"org,example*")]
-    assert [*key_ranges("example.org", "domain")] == [(b"org,example)", b"org,example-")]
+def test_a_host_may_end_with_a_dot_and_have_its_www() -> None:
+    both = [(b"org,example)", b"org,example*"), (b",org,example)", b",org,example*")]
+    assert [*key_ranges("example.org", "host")] == both
+    # As in `http://user@www.example.org/`.
+    assert [*key_ranges("www.example.org", "host")] == [
+        *both,
+        (b"org,example,www)", b"org,example,www*"),
+        (b",org,example,www)", b",org,example,www*"),
+    ]
+    assert [start for start, _ in key_ranges("http://[::1]/", "host")] == [
+        *(b"::1)", b",::1)", b"[::1])", b",[::1])")
+    ]
+
+
+def test_ranges_do_not_overlap() -> None:
+    # That of `www.` is in the domain.
+    both = [(b"org,example)", b"org,example-"), (b",org,example)", b",org,example-")]
+    assert [*key_ranges("www.example.org", "domain")] == both
+    assert [*key_ranges("http://a.org/b?d&c", "prefix")] == [(b"org,a)/b?c&d", b"org,a)/b?c&d\xff")]
+    for uri in odd_uris(2000, seed=5):
+        ranges = sorted(key_ranges(uri, "prefix"))
+        assert all(one[1] <= two[0] for one, two in pairwise(ranges)), uri
+
+
+def test_what_was_posted_is_looked_for_decoded_and_without_its_body() -> None:
+    starts = [start for start, _ in key_ranges("http://a.org/b?__wb_method=POST&a=%C3%BC%26", "exact")]
+    assert b"org,a)/b?__wb_method=post&a=%c3%bc%26 " in starts
+    assert b"org,a)/b?__wb_method=post&a=%C3%BC%26 " in starts
+    assert b"org,a)/b?&__wb_method=post " in starts
 
 
 def test_the_date_of_a_line_is_after_its_key() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seekwarc.format.surt import surt
+from seekwarc.format.surt import browser_key, surt
 from tests.support.work import watchdog
 
 KEYS = [
@@ -129,3 +129,29 @@ def test_bytes_that_are_not_text_are_escaped() -> None:
 def test_no_uri_is_slow(uri: str) -> None:
     with watchdog():
         surt(uri)
+        browser_key(uri)
+
+
+# URIs, their keys as browsers write them, and as they are if those differ; warcio.js agrees.
+OF_BROWSERS = {
+    "https://example.org/Café/?q=ü'": (
+        "org,example)/caf%c3%a9/?q=%c3%bc%27",
+        "org,example)/caf%C3%A9/?q=%C3%BC%27",
+    ),
+    'https://example.org/<x>{"}`|^?a=<{`': (
+        "org,example)/%3cx%3e%7b%22%7d%60|^?a=%3c{`",
+        "org,example)/%3Cx%3E%7B%22%7D%60|^?a=%3C{`",
+    ),
+    "https://WWW.Example.ORG:443?b&ü&A": ("org,example)/?%c3%bc&a&b", "org,example,www)/?%C3%BC&a&b"),
+    "http://straße.example/./a/.": ("example,xn--strae-oqa)/a/",),
+    "http://a.org/a/%2E%2e/b\\c": ("org,a)/b/c",),
+    "http://a.org/?": ("org,a)/",),
+    "http://a.org/?&b=2&a": ("org,a)/?&a&b=2",),
+    "urn:view:https://A.org/ü": ("urn:view:https://A.org/%C3%BC",),
+}
+
+
+@pytest.mark.parametrize("uri", OF_BROWSERS)
+def test_keys_of_browsers_are_of_uris_with_escapes(uri: str) -> None:
+    written, raw = OF_BROWSERS[uri][0], OF_BROWSERS[uri][-1]
+    assert (browser_key(uri), browser_key(uri, raw=True)) == (written, raw)
