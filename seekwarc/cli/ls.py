@@ -5,6 +5,9 @@ several files, the first column is the file, and one that cannot be read is name
 means all WARC files in and below it. Blocks of large records are not decompressed, except their beginnings
 for --status and --mime. `-` is standard input.
 
+A resource that a crawler made of a page has what it is as its type: `urn:view:URI` is a screenshot, and others
+are text, thumbnail or page-info.
+
 With --uri or --host, and --type response or revisit alone, an index beside a file (FILE.cdxj, or index.cdxj
 in its folder) is used instead of reading the file, if it is of all of it.
 
@@ -46,6 +49,7 @@ from seekwarc.collection.entry import damaged_places, with_lengths
 from seekwarc.errors import FormatError, NotFoundError, SeekWarcError, TruncatedError
 from seekwarc.format.conditions import RECORD_TYPES
 from seekwarc.format.json_text import json_text
+from seekwarc.format.uri import page_part
 from seekwarc.format.words import counted
 from seekwarc.jobs.problems import ProblemSeverity
 from seekwarc.read.body import TableStatus
@@ -290,9 +294,9 @@ def _frames(record: Record) -> int | None:
 
 
 def _line(record: Record) -> str:
-    frames = _frames(record)
+    frames, kind = _frames(record), page_part(record.type, record.target_uri)[0] or record.type
     return (
-        f"{record.offset:>12} {record.length:>12} {printable(record.type):<12} "
+        f"{record.offset:>12} {record.length:>12} {printable(kind):<12} "
         f"{printable(record.header.get('WARC-Date')):<20} {record.content_length:>12} "
         f"{'-' if frames is None else frames:>6}  {printable(record.target_uri)}"
     )
@@ -300,7 +304,10 @@ def _line(record: Record) -> str:
 
 def _more(record: Record) -> dict[str, object]:
     header = record.header
+    part, page = page_part(record.type, record.target_uri)
     return {
+        "page_part": part,
+        "page": page,
         "payload_digest": header.get("WARC-Payload-Digest"),
         "truncated": record.truncated,
         "concurrent_to": record.concurrent_to,

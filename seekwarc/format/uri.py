@@ -21,6 +21,7 @@ __all__ = [
     "host_of",
     "idna",
     "normalized",
+    "page_part",
     "split_uri",
 ]
 
@@ -49,6 +50,14 @@ _NORMALIZED = re.compile(
     rf"[a-z][a-z0-9+.-]*+://[a-z0-9_.-]++(?<!\.)/{_AS_THEY_ARE}"
     rf"(?>(?:%(?:[0189A-F][0-9A-F]|2[0-9A-CF]|3[A-F]|40|5[B-E]|60|7[B-DF]){_AS_THEY_ARE})*)"
 )
+_OF_PAGE = re.compile("urn:(text|view|fullPage|thumbnail|pageinfo)(?:Final)?:(.+)", re.DOTALL)
+PARTS: Final = {
+    "text": "text",
+    "view": "screenshot",
+    "fullPage": "screenshot",
+    "thumbnail": "thumbnail",
+    "pageinfo": "page-info",
+}
 _LINE_BREAK_OR_NUL = re.compile(r"[\r\n\0]")
 _ESCAPED = re.compile("(?:%[89A-F][0-9A-F])+")
 
@@ -58,6 +67,18 @@ def split_uri(uri: AnyStr) -> tuple[AnyStr | None, AnyStr | None, AnyStr, AnyStr
     pattern: Any = _TEXT if isinstance(uri, str) else _BYTES
     parts: tuple[AnyStr | None, AnyStr | None, AnyStr, AnyStr | None] = pattern.match(uri).groups()
     return parts
+
+
+def page_part(kind: str | None, uri: str | None) -> tuple[str, str] | tuple[None, None]:
+    """Return what a crawler made of a page, by a record's WARC-Type and URI, and the URI of the page.
+
+    `urn:view:https://example.org/` is the "screenshot" of `https://example.org/`. Others are its "text",
+    "thumbnail" and "page-info".
+
+    Source: what browsertrix-crawler and ArchiveWeb.page write, as resources.
+    """
+    match = _OF_PAGE.match(uri) if kind == "resource" and uri is not None else None
+    return (PARTS[match[1]], match[2]) if match is not None else (None, None)
 
 
 def idna(host: str, *, of_2008: bool = False) -> bytes | None:

@@ -22,7 +22,7 @@ from seekwarc.format.conditions import checked_status
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.header_fields import whole_number
 from seekwarc.format.rules import check_header
-from seekwarc.format.uri import as_utf8
+from seekwarc.format.uri import as_utf8, page_part
 from seekwarc.read.record import Record
 from seekwarc.serve.address import address_of
 from seekwarc.serve.cost import Views
@@ -178,6 +178,7 @@ class _Api:
         }
 
     def _entry(self, entry: Entry, parts: int) -> dict[str, Any]:
+        part, page = page_part(entry.type, entry.uri)
         return {
             "id": self._library.record_id(entry.filename, entry.offset, entry.skip),
             "file": entry.filename,
@@ -186,6 +187,8 @@ class _Api:
             "is_damage": is_place(entry),
             "type": entry.type,
             "uri": entry.uri,
+            "page_part": part,
+            "page": page,
             "date": str(entry.date) if entry.date is not None else None,
             "mime": entry.mime,
             "status": entry.status,

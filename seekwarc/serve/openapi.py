@@ -104,6 +104,8 @@ _SCHEMAS: Final = {
         **_REFERENCE,
         length=_count("Stored bytes up to the next record", null=True),
         is_damage=_described(_BOOLEAN, "Whether a damaged place is here, and no record"),
+        page_part=_text("What a crawler made of a page: text, screenshot, thumbnail, page-info", null=True),
+        page=_text("URI of that page", null=True),
         mime=_text("Of the payload", null=True),
         status=_count("Of the HTTP response", null=True),
         size=_count("Length of the block"),

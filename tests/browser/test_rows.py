@@ -186,3 +186,12 @@ def test_a_page_has_one_main_landmark_in_every_window(served, pages, width) -> N
         == 1
     )
     pages.give_back()
+
+
+def test_rows_of_what_a_crawler_made_of_a_page_say_what_it_is(serve, page, tmp_path) -> None:
+    with seekwarc.open(tmp_path / "a.warc.gz", "w") as archive:
+        archive.write_resource("urn:view:https://example.org/tea", b"x", "image/png")
+    page.goto(serve(tmp_path / "a.warc.gz").address)
+    until(page, "document.querySelector('.row .kind')?.textContent === 'screenshot'")
+    assert page.locator(".row .uri").inner_text() == "example.org/tea"
+    assert page.locator(".row .kind").get_attribute("title") == "urn:view:https://example.org/tea"

@@ -365,3 +365,21 @@ def test_a_remote_wacz_is_listed_with_few_requests(
         assert capsys.readouterr().out.count(FILM) == count
         assert len(server.asked) <= 6
         assert sum(it.sent for it in server.asked) <= 65_536 + 1.05 * len(data)
+
+
+def test_what_crawlers_make_of_a_page_is_named(command, tmp_path: Path) -> None:
+    page = "https://example.org/?a=1"
+    with seekwarc.open(tmp_path / "a.warc.gz", "w") as out:
+        for part in ("text", "view", "thumbnail", "pageinfo"):
+            out.write_resource(f"urn:{part}:{page}", b"x", "text/plain")
+        out.write_resource("urn:other:x", b"x", "text/plain")
+    rows = [line.split() for line in command("ls", tmp_path / "a.warc.gz").out.splitlines()[1:]]
+    assert [row[2] for row in rows] == ["text", "screenshot", "thumbnail", "page-info", "resource"]
+    assert rows[0][-1] == f"urn:text:{page}"
+    found = command("ls", tmp_path / "a.warc.gz", "--json").json_lines
+    assert [(it["type"], it.get("page_part"), it.get("page")) for it in found][1:] == [
+        ("resource", "screenshot", page),
+        ("resource", "thumbnail", page),
+        ("resource", "page-info", page),
+        ("resource", None, None),
+    ]

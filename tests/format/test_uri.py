@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seekwarc.format.surt import surt
-from seekwarc.format.uri import as_stored, as_utf8, host_of, idna, normalized, split_uri
+from seekwarc.format.uri import as_stored, as_utf8, host_of, idna, normalized, page_part, split_uri
 
 PARTS = {
     "http://user@example.org:80/a/b?c=d?e#f": ("http", "user@example.org:80", "/a/b", "c=d?e"),
@@ -97,3 +97,23 @@ def test_a_uri_with_an_invalid_host_is_not_that_of_another_host(rest: str) -> No
             normalized(f"http://example.org{more}"),
             normalized(f"http://example.org/{more}"),
         )
+
+
+@pytest.mark.parametrize(
+    ("uri", "part"),
+    [
+        ("urn:view:https://a.org/", ("screenshot", "https://a.org/")),
+        ("urn:fullPageFinal:https://a.org/?x=urn:text:", ("screenshot", "https://a.org/?x=urn:text:")),
+        ("urn:text:https://a.org/", ("text", "https://a.org/")),
+        ("urn:textFinal:https://a.org/", ("text", "https://a.org/")),
+        ("urn:thumbnail:https://a.org/", ("thumbnail", "https://a.org/")),
+        ("urn:pageinfo:https://a.org/", ("page-info", "https://a.org/")),
+        ("urn:text:", (None, None)),
+        ("urn:uuid:https://a.org/", (None, None)),
+        ("https://a.org/urn:text:https://a.org/", (None, None)),
+        (None, (None, None)),
+    ],
+)
+def test_what_crawlers_make_of_a_page_is_named(uri, part) -> None:
+    assert page_part("resource", uri) == part
+    assert page_part("response", uri) == (None, None)

@@ -428,3 +428,17 @@ def test_the_coverage_of_joined_parts_is_told(tmp_path, portal) -> None:
         record = check(client.get(f"/api/records/{row['id']}"), "/records/{record_id}")
     assert record["joined"] == {"parts": 2, "held": 900, "holes": [[900, 1000]], "is_proved": False}
     assert record["payload_size"] == 1000
+
+
+def test_what_crawlers_make_of_a_page_is_named(tmp_path, portal) -> None:
+    with seekwarc.open(tmp_path / "a.warc.gz", "w") as out:
+        out.write_resource("urn:view:https://example.org/", b"x", "image/png")
+        out.write_resource("urn:x:y", b"x", "image/png")
+    with Library([tmp_path / "a.warc.gz"]) as library:
+        library.read()
+        answer = Client(application(library), portal).get("/api/records")
+    rows = check(answer, "/records")["records"]
+    assert [(row["uri"], row["page_part"], row["page"]) for row in rows] == [
+        ("urn:view:https://example.org/", "screenshot", "https://example.org/"),
+        ("urn:x:y", None, None),
+    ]

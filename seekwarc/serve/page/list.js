@@ -179,12 +179,12 @@ export class RecordList {
     }
     const place = this.placeOf(row);
     const isFilm = row.parts > 1;
-    const name = uri(row.uri ?? (row.type === "warcinfo" ? "About this file" : "no URI"));
+    const name = uri(row.page ?? row.uri ?? (row.type === "warcinfo" ? "About this file" : "no URI"));
     // The end of a long name tells files apart, so its beginning is cut.
     const where = place && el("span", { class: "file", title: row.file }, el("bdi", {}, place));
     return el("div", attributes, el("div", { class: "top" }, name, where), el(
       "div", { class: "about" },
-      el("span", { class: `kind ${row.type}` }, row.type ?? "no type"),
+      el("span", { class: `kind ${row.type}`, title: row.page_part && row.uri }, row.page_part ?? row.type ?? "no type"),
       el("span", { class: "media" }, row.mime ?? ""),
       row.problem ? el("span", { class: "bad", title: row.problem }, "problem") : null,
       !isFilm && row.status !== null && row.status !== 200 ? el("span", { class: row.status >= 400 ? "status bad" : "status" }, String(row.status)) : null,
