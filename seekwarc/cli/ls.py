@@ -5,7 +5,7 @@ several files, the first column is the file, and one that cannot be read is name
 means all WARC files in and below it. Blocks of large records are not decompressed, except their beginnings
 for --status and --mime. `-` is standard input.
 
-A resource that a crawler made of a page has what it is as its type: `urn:view:URI` is a screenshot, and others
+A resource that a crawler made of a page has what it is as its type: `urn:view:URI` is a screenshot; others
 are text, thumbnail or page-info.
 
 With --uri or --host, and --type response or revisit alone, an index beside a file (FILE.cdxj, or index.cdxj

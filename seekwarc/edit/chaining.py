@@ -265,9 +265,8 @@ class _NewFile:
     def __init__(self, job: CopyJob, part: Part, output: Output, work: OrderedWork, tally: Tally) -> None:
         self._part, self._output, self._tally = part, output, tally
         self._source = Fetcher(job.on_progress(open_source(part.target), "copying"))
-        self._found = PlacedRecords(
-            ArchiveFile(self._source, part.limits), part.compression, part.problem(part.dictionary)
-        )
+        self._file = ArchiveFile(self._source, part.limits)
+        self._found = PlacedRecords(self._file, part.compression, part.problem(part.dictionary))
         self._frames = self._sink = None
         self._run = (0, 0)
         """The stored bytes that are copied next."""
@@ -310,7 +309,10 @@ class _NewFile:
         self._flush(0)
         if self._frames is not None:
             self._frames.seal()
-        self._source.close()
+
+    def close(self) -> None:
+        """Close the old file. Idempotent."""
+        self._file.close()
 
 
 class _Run:
@@ -326,7 +328,7 @@ class _Run:
         """Which records of the list are those of each WARC file."""
         self._tally = Tally()
         self._changed: Counter[str] = Counter()
-        self._damaged: list[FormatError] = []
+        self._damaged: dict[tuple[str | None, int | None], FormatError] = {}
         self._size: int | None = None
 
     def list(self, parts: Iterable[Part]) -> None:
@@ -346,12 +348,11 @@ class _Run:
             changes.add(entries, ())
             self._rows[part.name] = range(start, changes.rows)
             if not self._rows[part.name]:
-                raise NotFoundError("no record is intact, so nothing was written", source=part.name)
+                raise _without_records(part)
         changes.finish()
 
     def _damage(self, error: FormatError) -> None:
-        if (error.source, error.offset) not in {(it.source, it.offset) for it in self._damaged}:
-            self._damaged.append(error)
+        if self._damaged.setdefault((error.source, error.offset), error) is error:
             self._job.on_damage(error)
 
     def decide(self, entry: Entry) -> Change | None:
@@ -382,29 +383,33 @@ class _Run:
 
     def _made(self, part: Part, path: str) -> str | None:
         """Write a WARC file again, if some of its records change; return its path."""
-        rows, damaged = self._rows[part.name], {it.source for it in self._damaged}
+        rows, damaged = self._rows[part.name], {source for source, _ in self._damaged}
+        lost = 0
         with ExitStack() as opened:
             file = opened.enter_context(closing(ArchiveFile(Fetcher(open_source(part.target)), part.limits)))
             tried = PlacedRecords(file, part.compression, part.problem(part.dictionary))
             new: _NewFile | None = None
             for number, (entry, is_shared) in enumerate(_with_shared(self._changes.entries(rows))):
-                change, is_lost = self.decide(entry), False
+                change, before = self.decide(entry), lost
                 if change is None and part.compression == "zst":
                     # Others were decompressed to their ends when they were listed.
                     try:
                         check_record(tried.at(entry.offset, entry.skip))
                     except FormatError as error:
-                        is_lost = True
+                        lost += 1
                         self._damage(error)
-                if new is None and (change is not None or is_lost or part.name in damaged):
+                if new is None and (change is not None or lost or part.name in damaged):
                     output = opened.enter_context(committed(path))
                     new = _NewFile(self._job, part, output, self._work, self._tally)
+                    opened.callback(new.close)
                     for one, shares in islice(_with_shared(self._changes.entries(rows)), number):
                         new.keep(one, is_shared=shares)
                 if change is not None and new is not None:
                     new.add(change.record(part.name))
-                elif new is not None and not is_lost:
+                elif new is not None and lost == before:
                     new.keep(entry, is_shared=is_shared)
+            if lost == len(rows):
+                raise _without_records(part)
             if new is not None:
                 new.finish()
             return path if new is not None else None
@@ -463,8 +468,12 @@ class _Run:
             bytes_recompressed=self._tally.bytes_recompressed,
             recompressed=self._tally.recompressed,
             verified=True,
-            damaged=tuple(self._damaged),
+            damaged=tuple(self._damaged.values()),
         )
+
+
+def _without_records(part: Part) -> NotFoundError:
+    return NotFoundError("no record is intact, so nothing was written", source=part.name)
 
 
 def _with_shared(entries: Iterator[Entry]) -> Iterator[tuple[Entry, bool]]:
