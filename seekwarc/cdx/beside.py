@@ -23,8 +23,9 @@ from typing import Final
 
 from seekwarc.cdx.index import Capture, Index
 from seekwarc.cdx.places import base_name
+from seekwarc.collection.entry import is_listed
 from seekwarc.errors import FormatError, LimitError
-from seekwarc.format.cdxj import is_capture, timestamp_of
+from seekwarc.format.cdxj import timestamp_of
 from seekwarc.format.surt import surt
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
@@ -36,7 +37,8 @@ from seekwarc.storage.zip_members import SEPARATOR
 __all__ = ["IndexBeside", "names_beside"]
 
 INDEX_SUFFIX: Final = ".cdxj"
-INDEX_OF_FOLDER: Final = "index.cdxj"
+OF_FOLDER: Final = "index"
+"""How the name begins of an index of all files in its folder."""
 MAX_FETCHED: Final = 8 << 20
 """Bytes of a remote index that are fetched to be checked: in one request."""
 MAX_CAPTURES: Final = 100_000
@@ -80,7 +82,7 @@ class IndexBeside:
 
     def _check_other(self, file: str) -> None:
         """Refuse a line of a file that does not exist: the name of one that does may be damaged."""
-        folder = self.name.removesuffix(INDEX_OF_FOLDER)
+        folder = self.name.removesuffix(OF_FOLDER + INDEX_SUFFIX)
         if folder == self.name or not (is_url(folder) or os.path.isfile(os.path.join(folder, file))):
             raise FormatError(f"it lists {file}, which is not here", source=self.name)
 
@@ -99,7 +101,7 @@ class IndexBeside:
             raise FormatError(f"it is older than {name}")
         if end > size:
             raise FormatError(f"it lists a record that ends at byte {end}, and {name} has {size}")
-        if end < size and any(map(_is_indexed, archive.between(end))):
+        if end < size and any(map(is_listed, archive.between(end))):
             raise FormatError(f"{name} has captures after byte {end}, which it does not list")
 
     def in_order(self, archive: Reader) -> Iterator[Record]:
@@ -110,19 +112,42 @@ class IndexBeside:
         """
         before = None
         for line in sorted(self._found.get(base_name(archive.name), ()), key=attrgetter("offset")):
-            record = _opened(archive, line, self.name)
+            record = self.record(archive, line.offset, line.uri, line.timestamp)
             # An index may have a line of it for each of several keys.
             if record.offset != before:
                 yield record
             before = record.offset
 
+    def record(self, archive: Reader, offset: int, uri: str | None, timestamp: str) -> Record:
+        """Open the record of a line, by nothing of it but its offset.
 
-def names_beside(name: str) -> Sequence[str]:
-    """Return the names that an index of an archive may have: of this archive, and of all in its folder."""
+        Raises:
+            FormatError: The record has another URI or date.
+        """
+        record = archive.record_at(offset)
+        found, date = record.target_uri or "", record.date
+        is_same_uri = found == uri or surt(found) == surt(uri or "")
+        if date is None or timestamp_of(date) != timestamp or not is_same_uri:
+            raise FormatError(
+                f"{self.name} has {uri} of {timestamp} here, but the file {found or 'no URI'}: make "
+                "the index again with `seekwarc index`",
+                source=archive.name,
+                offset=offset,
+            )
+        return record
+
+
+def names_beside(name: str, suffix: str = INDEX_SUFFIX) -> Sequence[str]:
+    """Return the names that an index of an archive may have: of this archive, and of all in its folder.
+
+    That of a folder may be beside it, or in it.
+    """
     if SEPARATOR in name or name == "-" or (is_url(name) and "?" in name):
         return ()
     last = name.rpartition("/")[2] if is_url(name) else os.path.basename(name)
-    return name + INDEX_SUFFIX, name.removesuffix(last) + INDEX_OF_FOLDER
+    if os.path.isdir(name):
+        return name.rstrip(os.sep) + suffix, os.path.join(name, OF_FOLDER + suffix)
+    return name + suffix, name.removesuffix(last) + OF_FOLDER + suffix
 
 
 def _fetched(url: str) -> BytesSource:
@@ -133,23 +158,3 @@ def _fetched(url: str) -> BytesSource:
             f"is larger than {MAX_FETCHED} bytes, so it is used only if --index names it", source=url
         )
     return BytesSource(data, url)
-
-
-def _is_indexed(record: Record) -> bool:
-    media = record.content_type or ""
-    uri = record.target_uri
-    return uri is not None and is_capture(record.type, media.partition(";")[0].strip(), uri)
-
-
-def _opened(archive: Reader, capture: Capture, index: str) -> Record:
-    record = archive.record_at(capture.offset)
-    uri, date = record.target_uri or "", record.date
-    is_same_uri = uri == capture.uri or surt(uri) == surt(capture.uri or "")
-    if date is None or timestamp_of(date) != capture.timestamp or not is_same_uri:
-        raise FormatError(
-            f"{index} has {capture.uri} of {capture.timestamp} here, but the file {uri or 'no URI'}: make "
-            "the index again with `seekwarc index`",
-            source=archive.name,
-            offset=capture.offset,
-        )
-    return record

@@ -19,8 +19,9 @@ from seekwarc.cdx.zipnum import FORMAT, GZIP_WINDOW, META
 from seekwarc.check.examine import Damage, Intact
 from seekwarc.check.verifying import Problem, ProblemSeverity, Verification, Verifier
 from seekwarc.check.wacz_rules import MAX_TEXT, Dates, Findings, json_object, lines_in, shown
+from seekwarc.collection.entry import is_listed
 from seekwarc.errors import FormatError
-from seekwarc.format.cdxj import MAX_LINE_SIZE, REVISIT, CdxjLine, is_capture, line_head, timestamp_of
+from seekwarc.format.cdxj import MAX_LINE_SIZE, REVISIT, CdxjLine, line_head, stated_type, timestamp_of
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.format.surt import surt
@@ -44,7 +45,6 @@ STAMP: Final = 14
 MAX_HEAD: Final = 64 << 10
 
 _POST = re.compile(r"[?&]__wb_method=")
-_TYPE_END = re.compile(r"[;\s]")
 
 
 class _Block(NamedTuple):
@@ -300,15 +300,9 @@ class _Comparison:
                     self._findings.add("W24", self._name, text)
                 for text in _differences(line, record):
                     self._found(f"the record at {record.offset} {text}")
-        uri = record.target_uri
-        media_type = _type_of(record.content_type) if record.type == "resource" else None
-        if (
-            not self._lengths
-            and uri is not None
-            and self._places.count
-            and is_capture(record.type, media_type, record.target_uri)
-        ):
+        if not self._lengths and self._places.count and is_listed(record):
             text = "shares its gzip member, so no line can lead to it" if is_shared(record) else "has no line"
+            uri = record.target_uri or ""
             self._findings.add(
                 "W21", self._name, f"the {record.type} at {record.offset} {text}: {uri[:MAX_TEXT]}"
             )
@@ -327,7 +321,7 @@ class _Comparison:
 
 
 def _type_of(text: str | None) -> str:
-    return _TYPE_END.split(text.lower(), maxsplit=1)[0] if text is not None else ""
+    return (stated_type(text) or "").lower()
 
 
 def _differences(line: CdxjLine, record: Record) -> Iterator[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Final
 
 from seekwarc.cdx.beside import IndexBeside, names_beside
 from seekwarc.cdx.places import base_name
@@ -13,9 +15,13 @@ from seekwarc.storage.remote_url import is_url
 
 if TYPE_CHECKING:
     from seekwarc.cdx.index import Capture
+    from seekwarc.make.text_searching import SearchIndex
     from seekwarc.read.reader import Reader
 
-__all__ = ["IndexesBeside"]
+__all__ = ["IndexesBeside", "search_index_beside"]
+
+
+USING: Final = "using index {}; --no-index reads the files"
 
 
 class IndexesBeside:
@@ -48,7 +54,7 @@ class IndexesBeside:
                 say(f"{name} is not used: {error.message}; `seekwarc index` makes it again")
                 continue
             if name not in self._used:
-                say(f"using index {name}; --no-index reads the files")
+                say(USING.format(name))
                 self._used.add(name)
             return index
         return None
@@ -63,3 +69,22 @@ class IndexesBeside:
             if not (is_url(name) and isinstance(error, SourceError)):
                 say(f"{error}; it is not used")
             return None
+
+
+def search_index_beside(targets: Sequence[str], files: Sequence[str]) -> SearchIndex | None:
+    """Open the search index that lies beside all that was named, if it has all files of it as they are."""
+    from seekwarc.make.text_indexing import SEARCH_SUFFIX
+    from seekwarc.make.text_searching import SearchIndex
+
+    names = [[*names_beside(it, SEARCH_SUFFIX)] for it in targets]
+    for name in [it for it in names[0] if all(it in others for others in names) and os.path.isfile(it)]:
+        try:
+            with ExitStack() as opened:
+                index = opened.enter_context(SearchIndex(name, files=files))
+                index.check()
+                say(USING.format(name))
+                opened.pop_all()
+                return index
+        except SeekWarcError as error:
+            say(f"{name} is not used: {error.message}; `seekwarc index --text` brings it up to date")
+    return None

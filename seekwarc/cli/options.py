@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ALWAYS",
     "GO_ON",
+    "SEARCH_INDEXES",
     "TRAIN",
     "add_dry_run_argument",
     "add_index_limits",
@@ -44,6 +45,8 @@ TRAIN: Final = "train"
 
 
 GO_ON: Final = "continue with the other files after one has failed"
+INDEXES: Final = "FILE.cdxj or index.cdxj"
+SEARCH_INDEXES: Final = "FILE.fts or index.fts"
 ALWAYS: Final = f"{GO_ON} (always done)"
 """What --keep-going means of a verb that only looks."""
 
@@ -70,9 +73,9 @@ def add_to_dir_arguments(parser: Arguments, made: str, more: str = "") -> None:
     add_flag(parser, "--flat", text="write all files into DIR itself (default: keep the tree)")
 
 
-def add_no_index_argument(parser: Arguments) -> None:
+def add_no_index_argument(parser: Arguments, names: str = INDEXES) -> None:
     """Add --no-index, for verbs that use an index that is not named."""
-    add_flag(parser, "--no-index", text="read the files, though they have an index (FILE.cdxj or index.cdxj)")
+    add_flag(parser, "--no-index", text=f"read the files, though they have an index ({names})")
 
 
 def add_limit_argument(

@@ -1,4 +1,7 @@
-"""Search the texts of archived pages in an index that `seekwarc index --text` made.
+"""Search the texts of archived pages, in an index that `seekwarc index --text` made.
+
+Instead of an index, INDEX may be an archive or a folder: FILE.fts beside it is used, or index.fts in its
+folder, if that is of all of it as it is now; else the pages are read, which takes longer.
 
 QUERY is words, all of which a page has to have, without regard to case and accents. It may have "words in
 this order" (quote them from the shell, too), beginnings of words (arch*), AND, OR, NOT (or -word) and
@@ -10,6 +13,7 @@ page has a phrase, it is read, too, up to 1,000 of them. Archives that the index
 --remote only. Exit status 1 means that nothing was found, or that the index is damaged.
 
 seekwarc search crawl.fts tea kettle
+seekwarc search crawls/ tea kettle
 seekwarc search crawl.fts '"earl grey" OR oolong' --since 2026-11 --host example.org
 seekwarc search crawl.fts 'title:menu -green' --mime application/pdf --order date --json
 """
@@ -19,13 +23,22 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from typing import Final
 
 from seekwarc.cli.arguments import add_flag, add_json_argument, argument, number
-from seekwarc.cli.options import add_limit_argument, add_quiet_argument
+from seekwarc.cli.beside import search_index_beside
+from seekwarc.cli.options import (
+    SEARCH_INDEXES,
+    add_limit_argument,
+    add_no_index_argument,
+    add_quiet_argument,
+)
 from seekwarc.cli.printing import printable, say
-from seekwarc.cli.selecting import add_date_arguments, add_host_argument
+from seekwarc.cli.progress import watch
+from seekwarc.cli.selecting import add_date_arguments, add_host_argument, archives_named
 from seekwarc.errors import NotFoundError, SeekWarcError
 from seekwarc.format.conditions import checked_type
 from seekwarc.format.json_text import json_text
@@ -33,7 +46,9 @@ from seekwarc.format.words import counted
 from seekwarc.inside.query import reading_of
 from seekwarc.inside.search import HEAD, is_search_head
 from seekwarc.inside.snippets import Snippet
+from seekwarc.make.text_indexing import SEARCH_SUFFIX, index_text, version_of
 from seekwarc.make.text_searching import LIMIT, MAX_LIMIT, Hit, Search, SearchIndex
+from seekwarc.system import cores, temporary_folder
 
 __all__ = ["add_arguments", "run"]
 
@@ -43,7 +58,9 @@ PRIVATE: Final = ("\ue000", "\ue001")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("index", metavar="INDEX", help="a search index: crawl.fts")
+    parser.add_argument(
+        "index", metavar="INDEX", help="a search index, crawl.fts, or the FILE or FOLDER to be searched"
+    )
     parser.add_argument("query", metavar="QUERY", nargs="+", help="words; several arguments are one query")
     parser.add_argument(
         "--type",
@@ -59,6 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_date_arguments(parser)
     add_limit_argument(parser, "pages", LIMIT, MAX_LIMIT)
     add_quiet_argument(parser)
+    add_no_index_argument(parser, SEARCH_INDEXES)
     parser.add_argument(
         "--start",
         type=number("number of pages", 0, 1 << 31),
@@ -74,8 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    _refuse_others(options.index)
-    with SearchIndex(options.index, remote=options.remote) as index:
+    with _opened(options) as index:
         found = index.search(
             " ".join(options.query),
             limit=options.limit,
@@ -87,7 +104,10 @@ def run(options: argparse.Namespace) -> int:
             mime=options.mime,
             host=options.host,
         )
+        names = {os.path.abspath(it): it for it in index.files}
     for hit in found.hits:
+        # As it was named: an index has other names for it.
+        hit = replace(hit, file=names.get(os.path.abspath(hit.file), hit.file))  # noqa: PLW2901
         sys.stdout.write(json_text(hit.as_json()) + "\n" if options.json else _lines(hit))
     if found.unread:
         say(f"{counted(found.unread, 'page')} may match, but cannot be read to find out")
@@ -101,18 +121,49 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _refuse_others(name: str) -> None:
-    """Refuse what is not a search index: the wrong file is named, which is not damage."""
-    # What cannot be opened is said when it is searched.
+@contextmanager
+def _opened(options: argparse.Namespace) -> Iterator[SearchIndex]:
+    """Open the index that is named, or that of the archives that are."""
+    name = options.index
+    if _is_index(name):
+        with SearchIndex(name, remote=options.remote) as index:
+            yield index
+        return
+    files = archives_named([name])
+    if files == [name]:
+        # What cannot be opened is said before all else.
+        version_of(name)
+    with ExitStack() as opened:
+        beside = None if options.no_index else search_index_beside([name], files)
+        if beside is None:
+            say(f"the pages of {name} are read; `seekwarc index --text` makes an index of them, {name}.fts")
+            folder = opened.enter_context(temporary_folder(".search."))
+            path = os.path.join(folder, "index")
+            index_text(
+                files,
+                path,
+                on_problem=lambda problem: say(str(problem)),
+                on_progress=watch(options),
+                processes=cores(),
+            )
+            beside = SearchIndex(path, remote=True, files=files)
+        yield opened.enter_context(beside)
+
+
+def _is_index(name: str) -> bool:
+    """Return whether a search index is named; refuse another file of such a name, which is not damage."""
+    # What cannot be opened is said when it is read.
     with suppress(OSError, ValueError):
         if os.path.isfile(name):
             with open(name, "rb") as file:
                 if is_search_head(file.read(HEAD)):
-                    return
-            raise SeekWarcError(
-                "is not a search index; make one with `seekwarc index --text FILE... -o NAME.fts`",
-                source=name,
-            )
+                    return True
+            if name.lower().endswith(SEARCH_SUFFIX):
+                raise SeekWarcError(
+                    "is not a search index; make one with `seekwarc index --text FILE... -o NAME.fts`",
+                    source=name,
+                )
+    return name.lower().endswith(SEARCH_SUFFIX)
 
 
 def _lines(hit: Hit) -> str:

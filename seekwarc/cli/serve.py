@@ -6,7 +6,11 @@ reach the port can read everything in the archives. Ctrl-C stops the server.
 
 `--allow https://example.org` lets pages of that origin embed payloads; nothing else, and no other origin.
 
-With a search index of `seekwarc index --text`, the texts of pages can be searched, too.
+With a search index of `seekwarc index --text`, the texts of pages can be searched, too. One that lies beside
+what is named (FILE.fts, or index.fts in its folder) is used if it is of all of it as it is now.
+
+A file with an index beside it (FILE.cdxj, or index.cdxj in its folder) is not scanned if that is of all of
+it: what the index lists can be seen at once. That is captures alone, unless it was made with --all.
 
 With --replay, archived pages are shown as they were: they run in the browser, on an address of their own,
 which has no access to anything else. That takes a service worker, wabac.js: `npm pack @webrecorder/wabac`.
@@ -33,18 +37,32 @@ import webbrowser
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from seekwarc.cdx.places import base_name
 from seekwarc.cli.arguments import add_flag, argument, number
-from seekwarc.cli.options import add_limit_arguments, add_sidecar_argument, check_sidecar, limit_options
+from seekwarc.cli.beside import IndexesBeside, search_index_beside
+from seekwarc.cli.options import (
+    INDEXES,
+    SEARCH_INDEXES,
+    add_limit_arguments,
+    add_no_index_argument,
+    add_sidecar_argument,
+    check_sidecar,
+    limit_options,
+    open_options,
+)
 from seekwarc.cli.printing import printable, say
 from seekwarc.cli.progress import progress_bar, progress_is_seen
+from seekwarc.cli.targets import open_archive
 from seekwarc.errors import SeekWarcError, SourceError
 from seekwarc.format.words import counted
-from seekwarc.storage.expand import expand
+from seekwarc.storage.expand import expand, index_ending
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
+    from seekwarc.cdx.beside import IndexBeside
     from seekwarc.serve.library import Library
+    from seekwarc.serve.text_search import TextSearch
 
 __all__ = ["add_arguments", "run"]
 
@@ -116,6 +134,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="search the texts of pages, too, in this index, which `seekwarc index --text` made",
     )
     add_flag(parser, "--open", text="open the page in your browser")
+    add_no_index_argument(parser, f"{INDEXES}, {SEARCH_INDEXES}")
     add_sidecar_argument(parser)
     add_limit_arguments(parser)
 
@@ -158,7 +177,12 @@ def run(options: argparse.Namespace) -> int:
     # Ctrl-C is the normal way to end it.
     with (
         contextlib.suppress(KeyboardInterrupt),
-        Library(files, sidecar=options.sidecar or True, **limit_options(options)) as library,
+        Library(
+            files,
+            sidecar=options.sidecar or True,
+            indexes=_indexes(options, files),
+            **limit_options(options),
+        ) as library,
         contextlib.ExitStack() as opened,
     ):
         listeners = [opened.enter_context(_listen(options, options.port or DEFAULT_PORT))]
@@ -170,7 +194,7 @@ def run(options: argparse.Namespace) -> int:
             own = (REPLAY_HOST, *map(str.lower, options.name))
             replay = ReplayPorts(port, listeners[1].getsockname()[1], own)
             hosts.append(REPLAY_HOST)
-        search = TextSearch(library, indexes[0]) if indexes else None
+        search = TextSearch(library, indexes[0]) if indexes else _search_beside(options, files, library)
         app: ASGIApp = application(
             library,
             hosts=hosts,
@@ -187,6 +211,33 @@ def run(options: argparse.Namespace) -> int:
         _announce(options, library, listeners[0], replay.address if replay is not None else None)
         server.run()
     return 0
+
+
+def _indexes(options: argparse.Namespace, files: Sequence[str]) -> dict[str, IndexBeside]:
+    """Return the indexes beside files that are of all of these, and may be used."""
+    if options.no_index:
+        return {}
+    archives = [it for it in files if index_ending(it) is None]
+    names = {base_name(it) for it in archives}
+    # A line of another file may be one of these whose name is damaged.
+    beside = IndexesBeside(archives, lambda line: line.filename not in names)
+    found = {}
+    for name in archives:
+        with open_archive(name, **open_options(options, len(files))) as archive:
+            index = beside.of(archive)
+        if index is not None:
+            found[name] = index
+    return found
+
+
+def _search_beside(options: argparse.Namespace, files: Sequence[str], library: Library) -> TextSearch | None:
+    from seekwarc.serve.text_search import TextSearch
+
+    index = search_index_beside(options.files, files) if not options.no_index else None
+    if index is None:
+        return None
+    with index:
+        return TextSearch(library, index.name, index.files)
 
 
 def _check_is_secure(options: argparse.Namespace, listener: socket.socket) -> None:

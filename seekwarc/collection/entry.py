@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError, FormatWarning, SeekWarcError
-from seekwarc.format.cdxj import TYPE_FIELD, CdxjLine
+from seekwarc.format.cdxj import TYPE_FIELD, CdxjLine, is_capture, stated_type
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.format.profiles import is_server_not_modified
@@ -38,6 +38,7 @@ __all__ = [
     "described",
     "described_past_damage",
     "entry_of_line",
+    "is_listed",
     "is_place",
     "nearest",
     "values_of",
@@ -307,6 +308,14 @@ def entry_of_line(line: CdxjLine, file: str | None = None) -> Entry:
         status=line.status,
         problem=problem,
     )
+
+
+def is_listed(record: Record) -> bool:
+    """Return whether a record is one that an index of captures lists."""
+    uri, kind = record.target_uri, record.type
+    # Only of a resource the type of the block decides.
+    media_type = stated_type(record.content_type) if kind == "resource" else None
+    return uri is not None and is_capture(kind, media_type, uri)
 
 
 def nearest(entries: Iterable[Entry], date: WarcDate | None) -> Entry | None:

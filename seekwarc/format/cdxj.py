@@ -34,6 +34,7 @@ __all__ = [
     "is_capture",
     "line_head",
     "parse_line",
+    "stated_type",
     "timestamp_of",
 ]
 
@@ -55,6 +56,7 @@ _TIMESTAMP = re.compile(r"[0-9]{4,17}")
 _USUAL_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?Z")
 _HOST_AND_PORT = re.compile(r"(?:localhost|[^\s/?#@:\[\]]*\.[^\s/?#@:\[\]]*|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}")
 """The target of CONNECT. With a dot in the host, for `tel:1234` is a URI."""
+_TYPE_END = re.compile(r"[;\s]")
 _NO_MARKS: Final = str.maketrans("", "", "-T:")
 
 
@@ -194,6 +196,11 @@ def is_capture(kind: str | None, media_type: str | None, uri: str | None) -> boo
     if kind in ("response", "revisit"):
         return uri is None or _HOST_AND_PORT.fullmatch(uri) is None
     return kind == "resource" and media_type != FIELDS_TYPE
+
+
+def stated_type(content_type: str | None) -> str | None:
+    """Return the media type of a Content-Type as indexes have it: as it is written, without parameters."""
+    return _TYPE_END.split(content_type, maxsplit=1)[0] if content_type is not None else None
 
 
 def parse_line(data: bytes) -> tuple[str, str, dict[str, str]]:

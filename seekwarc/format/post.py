@@ -15,13 +15,14 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 from urllib.parse import unquote_plus, urlencode
 
-__all__ = ["MAX_BODY_SIZE", "MAX_QUERY", "body_query", "indexed_uri", "with_query"]
+__all__ = ["MAX_BODY_SIZE", "MAX_QUERY", "bare_uri", "body_query", "indexed_uri", "with_query"]
 
 MAX_QUERY: Final = 4096
 """Characters of a body's query that are kept."""
 MAX_BODY_SIZE: Final = 4 << 20
 """Bytes of a body that are read. JSON and forms that are longer cannot be parsed."""
 
+_METHOD = re.compile(r"[?&]__wb_method=")
 _BOUNDARY = re.compile(r'boundary=(?:"([^"]+)"|([^\s;"]+))')
 _FORM_NAME = re.compile(rb'(?i:\r\ncontent-disposition:[^\r\n]*?[; ]name=)"([^"\r\n]*)"')
 
@@ -37,6 +38,11 @@ def indexed_uri(fields: Mapping[str, str]) -> str | None:
     uri, method = fields.get("url"), fields.get("method", "GET")
     # The answer to what was posted is not one to GET of the same URI.
     return uri if uri is None or method == "GET" else with_query(uri, method, fields.get("requestBody", ""))
+
+
+def bare_uri(uri: str | None) -> str | None:
+    """Return the URI that was asked for, of one that `indexed_uri` returns."""
+    return _METHOD.split(uri, maxsplit=1)[0] if uri is not None else None
 
 
 def body_query(content_type: str, body: bytes) -> str:

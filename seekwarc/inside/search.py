@@ -27,6 +27,7 @@ from seekwarc.errors import (
     UnsupportedError,
 )
 from seekwarc.format.conditions import matches_pattern
+from seekwarc.format.json_text import json_text
 from seekwarc.inside.query import IN_TITLE, OFTEN, TextQuery
 from seekwarc.inside.search_file import APPLICATION_ID, KINDS, SCHEMA, VERSION, connected, host_key
 
@@ -82,6 +83,8 @@ class Conditions:
     match."""
     kinds: tuple[str, ...] = ()
     """Types of records; all if empty."""
+    paths: tuple[str, ...] = ()
+    """Files, as the index names them; all if empty."""
 
     def narrowed(self, query: TextQuery) -> Conditions:
         """Return these conditions and those of a query."""
@@ -211,6 +214,11 @@ class SearchFile(Closing):
                 marked = f'"{mark}{word}"'
                 values += [weight * share, marked if word in sufficient else f"({expression}) AND {marked}"]
         return " UNION ALL ".join(parts), values
+
+    def version_of(self, path: str) -> str | None:
+        """Return which version of a file is in the index; None if it is not."""
+        rows = self._rows("SELECT version FROM file WHERE path = ?", path)
+        return rows[0][0] if rows and isinstance(rows[0][0], str) else None
 
     def page(self, number: int) -> tuple[int, str | None]:
         """Return what distinguishes the text of a page (see `text_key`), and its title."""
@@ -348,6 +356,9 @@ def _which(conditions: Conditions) -> tuple[str, list[object]]:
     if conditions.kinds:
         terms.append(f"capture.kind IN ({', '.join('?' * len(conditions.kinds))})")
         values += [KINDS.index(it) if it in KINDS else -1 for it in conditions.kinds]
+    if conditions.paths:
+        terms.append("capture.file IN (SELECT id FROM file WHERE path IN (SELECT value FROM json_each(?)))")
+        values.append(json_text(conditions.paths))
     return " AND ".join(terms), values
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import re
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,10 +18,18 @@ from typing import Final, NamedTuple, TypeAlias
 from urllib.parse import urljoin
 
 from seekwarc.cdx.limits import MAX_CELL_SIZE
-from seekwarc.collection.entry import with_next
+from seekwarc.collection.entry import is_listed, with_next
 from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError
-from seekwarc.format.cdxj import REVISIT, TABLE_FIELD, TYPE_FIELD, CdxjLine, is_capture, timestamp_of
+from seekwarc.format.cdxj import (
+    REVISIT,
+    TABLE_FIELD,
+    TYPE_FIELD,
+    CdxjLine,
+    is_capture,
+    stated_type,
+    timestamp_of,
+)
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.format.http import HttpHead
@@ -51,8 +58,6 @@ MAX_TEXT: Final = MAX_CELL_SIZE // 3
 STEP: Final = 1 << 20
 PAYLOAD_SIZE: Final = "payloadSize"
 REDIRECTS: Final = (301, 302, 303, 307, 308)
-
-_TYPE_END = re.compile(r"[;\s]")
 
 Place: TypeAlias = tuple[str, int]
 """Name of a file in the index, and an offset in it."""
@@ -143,9 +148,7 @@ class Lines:
             uri, kind = record.target_uri, record.type
             if wanted.post_append and kind == "request":
                 request = sent_by(record)
-            # Only of a resource the type of the block decides.
-            media_type = _media_type(record.content_type) if kind == "resource" else None
-            if uri is not None and (wanted.all_records or is_capture(kind, media_type, uri)):
+            if uri is not None and (wanted.all_records or is_listed(record)):
                 known = _fields(record, uri, kind, wanted)
                 if wanted.details:
                     known |= _details(record)
@@ -211,18 +214,14 @@ def _sent_between(one: _Draft, other: _Draft) -> tuple[str, str] | None:
     return (requests["request"] or NOTHING) if requests.keys() == {"request", "response"} else None
 
 
-def _media_type(content_type: str | None) -> str | None:
-    return _TYPE_END.split(content_type, maxsplit=1)[0] if content_type is not None else None
-
-
 def _fields(record: Record, uri: str, kind: str | None, wanted: LineOptions) -> dict[str, str]:
     fields = {"url": uri}
     head = record.http
     mime: str | None = REVISIT
     if kind in ("response", "request"):
-        mime = _media_type(head.get("Content-Type") if head is not None else None)
+        mime = stated_type(head.get("Content-Type") if head is not None else None)
     elif kind != "revisit":
-        mime = _media_type(record.content_type)
+        mime = stated_type(record.content_type)
     if not is_capture(kind, mime, uri):
         fields[TYPE_FIELD] = kind or ""
     if mime is not None:

@@ -38,8 +38,21 @@ from seekwarc.system import HOLDS_OPEN_FILES, is_at, temporary_folder
 from seekwarc.write.files import lock_file, refuse_same_file, refuse_url, unwritable
 from seekwarc.write.output import PathOutput
 
-__all__ = ["IndexUpdate", "PageSpool", "TextIndexing", "index_text", "path_of", "spool_pages", "version_of"]
+__all__ = [
+    "SEARCH_SUFFIX",
+    "IndexUpdate",
+    "PageSpool",
+    "TextIndexing",
+    "index_text",
+    "path_of",
+    "seconds_of",
+    "spool_pages",
+    "stored_path",
+    "version_of",
+]
 
+SEARCH_SUFFIX: Final = ".fts"
+"""How the name of a search index ends."""
 PAGE_TYPES: Final = ("response", "resource", "conversion")
 MAX_URI: Final = 8 << 10
 """Characters of a target URI; the capture of a longer one is left out."""
@@ -121,7 +134,7 @@ class _Pages:
         digest = record.payload_digest
         key = digest_key(str(digest)) if digest is not None else None
         captured = Captured(
-            record.offset, None, _seconds(record), kind, http_media_type(record), key, as_utf8(uri)
+            record.offset, None, seconds_of(record), kind, http_media_type(record), key, as_utf8(uri)
         )
         if kind == "revisit":
             # Its page is known by its digest alone, and may be in another file.
@@ -138,7 +151,8 @@ class _Pages:
         return key if key in self._seen else Page.of(found.text, found.title)
 
 
-def _seconds(record: Record) -> int | None:
+def seconds_of(record: Record) -> int | None:
+    """Return the date of a record as an index has it."""
     date = record.date
     return date.nanoseconds // 10**9 if date is not None else None
 

@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, TypedDict, Unpack
 
@@ -18,14 +18,16 @@ from seekwarc.closing import Closing, Recent
 from seekwarc.compiling import override
 from seekwarc.errors import FormatError, NotFoundError, SeekWarcError, SourceError
 from seekwarc.format.dates import format_date
+from seekwarc.format.uri import as_utf8
 from seekwarc.inside.query import TextQuery
 from seekwarc.inside.search import Capture, Conditions, Order, SearchFile
 from seekwarc.inside.search_file import text_key
 from seekwarc.inside.snippets import Snippet, snippet_of
 from seekwarc.inside.text import PageText
-from seekwarc.make.text_indexing import path_of
+from seekwarc.make.text_indexing import path_of, seconds_of, stored_path, version_of
 from seekwarc.options import check_range
 from seekwarc.read.reader import Reader, WholeReader
+from seekwarc.read.record import Record
 from seekwarc.read.selection import Selection
 from seekwarc.storage.remote_url import is_url
 from seekwarc.storage.zip_members import SEPARATOR
@@ -140,6 +142,7 @@ class SearchIndex(Closing):
             could name any URL.
         find: Returns an open archive for the path or URL that the index has for it; None for one that is not
             to be read. The caller closes it. By default archives are opened here.
+        files: Paths or URLs of archives: only what the index has of these is searched; None for all.
 
     Raises:
         FormatError: The file is not a search index, or is damaged.
@@ -158,6 +161,7 @@ class SearchIndex(Closing):
         *,
         remote: bool = False,
         find: Callable[[str], Reader | None] | None = None,
+        files: Iterable[str] | None = None,
     ) -> None:
         self._file = SearchFile(path)
         self.name = self._file.name
@@ -165,6 +169,12 @@ class SearchIndex(Closing):
         self._find = find
         self._readers: Recent[str, Reader] = Recent(MAX_OPEN)
         self._opened: list[Reader] = []
+        self._files = {stored_path(it, self.name): it for it in files or ()}
+
+    @property
+    def files(self) -> list[str]:
+        """The archives that are searched, as they were named; empty for all."""
+        return [*self._files.values()]
 
     @override
     def close(self) -> None:
@@ -172,6 +182,20 @@ class SearchIndex(Closing):
         for reader in self._opened:
             reader.close()
         self._file.close()
+
+    def check(self) -> None:
+        """Compare the index with `files` as they are now.
+
+        Raises:
+            FormatError: It does not list one of them, or an earlier version of it.
+            SourceError: One of them cannot be read.
+        """
+        for stored, name in self._files.items():
+            known = self._file.version_of(stored)
+            if known is None:
+                raise FormatError(f"it does not list {name}", source=self.name)
+            if known != version_of(name):
+                raise FormatError(f"{name} has changed since it was indexed", source=self.name)
 
     def search(
         self,
@@ -206,7 +230,7 @@ class SearchIndex(Closing):
         if order not in ("rank", "date"):
             raise ValueError(f'order must be "rank" or "date", not {order!r}')
         parsed = TextQuery.parse(query)
-        which = _conditions(**conditions).narrowed(parsed)
+        which = replace(_conditions(**conditions), paths=tuple(self._files)).narrowed(parsed)
         found = self._file.find(parsed, which, order=order)
         if parsed.is_exact:
             chosen = found.pages[start : start + limit]
@@ -237,9 +261,10 @@ class SearchIndex(Closing):
         _, title = self._file.page(number)
         if text is None:
             text = self._text(number) if snippets else _Text(None, None)
-        snippet = None
+        snippet, problem = None, text.problem
         if text.page is not None and snippets:
             snippet = snippet_of(text.page.text, query)
+            problem = self._problem(capture, text, query)
         return Hit(
             uri=capture.uri,
             date=_date(capture.date),
@@ -251,8 +276,19 @@ class SearchIndex(Closing):
             length=capture.length or None,
             captures=self._file.count_captures(number, which),
             snippet=snippet,
-            problem=text.problem,
+            problem=problem,
         )
+
+    def _problem(self, capture: Capture, text: _Text, query: TextQuery) -> str | None:
+        """Return what the index says of a capture and its files do not; None if they agree."""
+        try:
+            if capture != text.capture:
+                self._record(capture)
+        except (SeekWarcError, ValueError) as error:
+            return f"the record cannot be read: {error}"
+        if text.page is None or query.matches(text.page.text, text.page.title):
+            return None
+        return f"the text does not match, other than {self.name} says: make that again with --force"
 
     def _text(self, number: int) -> _Text:
         """Read the text of a page again, from whichever of its captures can be read."""
@@ -261,24 +297,34 @@ class SearchIndex(Closing):
         for capture in self._file.captures(number, Conditions(kinds=READABLE), limit=MAX_TRIED):
             path = path_of(capture.path, self.name)
             try:
-                page, is_same = self._read(path, capture)
+                record, is_same = self._record(capture)
+                page = record.payload.text()
             except (SeekWarcError, ValueError) as error:
                 found = _Text(None, f"the text cannot be read: {error}")
             else:
                 is_indexed = is_same or (page is not None and text_key(page.text, page.title) == key)
                 if page is not None and is_indexed:
-                    return _Text(page, None)
+                    return _Text(page, None, capture)
                 found = _Text(None, f"{path} has changed since it was indexed")
             first = first or found
         return first or _Text(None, "no record in the index has this text now")
 
-    def _read(self, path: str, capture: Capture) -> tuple[PageText | None, bool]:
-        """Return the text of a capture, and whether its file is the one that was indexed."""
+    def _record(self, capture: Capture) -> tuple[Record, bool]:
+        """Return the record of a capture, and whether its file is the one that was indexed.
+
+        Raises:
+            FormatError: The record has another URI or date than the index says.
+        """
+        path = path_of(capture.path, self.name)
         reader = self._reader(path) if self._find is None else self._find(path)
         if reader is None:
             raise NotFoundError("is not among the files that are open", source=path)
-        page = reader.record_at(capture.offset, capture.length or None).payload.text()
-        return page, reader.version == capture.version
+        record = reader.record_at(capture.offset, capture.length or None)
+        uri = as_utf8(record.target_uri or "")
+        if uri != capture.uri or seconds_of(record) != capture.date:
+            at = f"{uri or 'no URI'} of {record.date}"
+            raise FormatError(f"{path} has changed since it was indexed: at {capture.offset} is {at}")
+        return record, reader.version == capture.version
 
     def _reader(self, path: str) -> Reader:
         known = self._readers.get(path)
@@ -297,6 +343,8 @@ class SearchIndex(Closing):
 class _Text(NamedTuple):
     page: PageText | None
     problem: str | None
+    capture: Capture | None = None
+    """The one that it was read from."""
 
 
 def _conditions(**given: Any) -> Conditions:  # noqa: ANN401 - SearchConditions, checked here

@@ -23,8 +23,13 @@ def file_names(index: RangeSource) -> list[str]:
 
 
 def index_entries(index: RangeSource, names: Mapping[str, str]) -> Iterator[tuple[int, Entry]]:
-    """Yield an entry for each line of an index, each with the position at which the next line begins."""
+    """Yield an entry for each line of an index that is of one of these files (keys), as these are known.
+
+    With each comes the position at which the next line begins.
+    """
     for end, line in _lines(index):
+        if line.filename not in names:
+            continue
         entry = entry_of_line(line, names[line.filename])
         yield end, replace(entry, uri=indexed_uri(line.fields))
 

@@ -14,13 +14,14 @@ import os
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Final, Unpack
 
-from seekwarc.cdx.places import folder_of, located
+from seekwarc.cdx.beside import IndexBeside
+from seekwarc.cdx.places import base_name, folder_of, located
 from seekwarc.closing import Closing, Recent
 from seekwarc.collection.collection import Collection
 from seekwarc.collection.entry import CAPTURE_TYPES, Entry, OnDamage, describe, described, is_place
@@ -37,6 +38,8 @@ from seekwarc.errors import (
 )
 from seekwarc.format.cdxj import timestamp_of
 from seekwarc.format.dates import WarcDate
+from seekwarc.format.post import bare_uri
+from seekwarc.format.seektable import TableTrust
 from seekwarc.format.surt import surt
 from seekwarc.format.uri import as_utf8
 from seekwarc.read.options import ReadLimits
@@ -92,24 +95,29 @@ Readings = Callable[[], Iterator[tuple[int, Entry]]]
 
 
 class Library(Closing):
-    """Files and their records. A CDXJ index (.cdxj) means the files that it names, in the same folder."""
+    """Files and their records. A CDXJ index (.cdxj) means the files that it names, in the same folder.
+
+    A file in `indexes`, by its path or URL, is not scanned: the records that its index lists are shown. What a
+    line says is compared with its record when that is opened.
+    """
 
     def __init__(
         self,
         targets: Sequence[str | os.PathLike[str] | RangeReadable],
         *,
         sidecar: bool | str | os.PathLike[str] = True,
+        indexes: Mapping[str, IndexBeside] | None = None,
         **options: Unpack[ReadLimits],
     ) -> None:
         targets = list(expand(targets))
         with ExitStack() as opened:
             archives = [_open(target, opened) for target in targets if index_ending(target) != ".cdxj"]
-            indexes: list[tuple[RangeSource, list[str]]] = []
+            lists: list[tuple[RangeSource, list[str]]] = []
             listed: list[RangeSource] = []
             for target in (it for it in targets if index_ending(it) == ".cdxj"):
                 source = _open(target, opened)
                 names = file_names(source)
-                indexes.append((WatchedSource(source, short_name(source.name)), names))
+                lists.append((WatchedSource(source, short_name(source.name)), names))
                 folder = folder_of(source.name)
                 listed += [_open(located(folder, name, source.name), opened) for name in names]
             self.names = _short_names([source.name for source in (*archives, *listed)])
@@ -130,12 +138,20 @@ class Library(Closing):
             self._resources = opened.pop_all()
         readers = self._collection.files
         states = [FileState(reader.name, reader.size or 0) for reader in readers[: len(archives)]]
+        indexed = [(indexes or {}).get(source.name) for source in archives]
+        self._indexes = {it.name: index for it, index in zip(readers, indexed, strict=False) if index}
+        """The indexes beside the archives, by the names that the page shows of these."""
         self._readings: list[tuple[FileState, Readings]] = [
-            (state, partial(_of_file, reader, state.note))
-            for state, reader in zip(states, readers, strict=False)
+            (
+                state,
+                partial(_of_file, reader, state.note)
+                if index is None
+                else partial(_of_index, index, source.name, reader.name),
+            )
+            for state, source, reader, index in zip(states, archives, readers, indexed, strict=False)
         ]
         shown = iter(self.names[len(archives) :])
-        for source, names in indexes:
+        for source, names in lists:
             entries = partial(index_entries, source, {name: next(shown) for name in names})
             self._readings.append((FileState(source.name, source.size or 0), entries))
         self.files = [state for state, _ in self._readings]
@@ -305,6 +321,9 @@ class Library(Closing):
                 raise NotFoundError(f"no record has the ID {record_id}: {error}") from error
         if is_place(entry):
             raise FormatError(entry.problem or "damaged", source=reader.name, offset=offset)
+        index = self._indexes.get(reader.name)
+        if index is not None and entry.date is not None:
+            return index.record(reader, offset, bare_uri(entry.uri), timestamp_of(entry.date))
         return reader.record_at(offset, entry.length or None, table=entry.table)
 
     def _stats(self, record: Record) -> list[Stats]:
@@ -330,6 +349,13 @@ def entries_of(reader: Reader, on_damage: OnDamage) -> Iterator[Entry]:
 def _of_file(reader: Reader, on_damage: OnDamage) -> Iterator[tuple[int, Entry]]:
     for entry in entries_of(reader, on_damage):
         yield entry.offset + (entry.length or 0), entry
+
+
+def _of_index(index: IndexBeside, name: str, shown: str) -> Iterator[tuple[int, Entry]]:
+    with contextlib.closing(open_source(index.name)) as source:
+        for _, entry in index_entries(source, {base_name(name): shown}):
+            # A table that an index names is for those who name the index.
+            yield 0, replace(entry, table=TableTrust.CLAIMED)
 
 
 def _described(record: Record) -> Entry:

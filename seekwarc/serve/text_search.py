@@ -7,6 +7,7 @@ opened for each request, so a new version of it is used at once.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any, Final
 
 from starlette.exceptions import HTTPException
@@ -16,6 +17,7 @@ from seekwarc.errors import SourceTimeoutError
 from seekwarc.format.header_fields import whole_number
 from seekwarc.inside.query import MAX_QUERY
 from seekwarc.inside.search import Order
+from seekwarc.make.text_indexing import SEARCH_SUFFIX
 from seekwarc.make.text_searching import Hit, SearchIndex
 from seekwarc.read.reader import Reader
 from seekwarc.serve.library import Library
@@ -26,13 +28,12 @@ MAX_HITS: Final = 50
 """Pages in one answer, each of which is read for its snippet."""
 HITS: Final = 20
 MAX_START: Final = 10_000
-SUFFIX: Final = ".fts"
 ORDERS: Final[tuple[Order, ...]] = ("rank", "date")
 
 
 def is_text_index(target: str) -> bool:
     """Return whether a target is a search index, by its name."""
-    return target.lower().endswith(SUFFIX) and "://" not in target
+    return target.lower().endswith(SEARCH_SUFFIX) and "://" not in target
 
 
 class TextSearch:
@@ -41,11 +42,13 @@ class TextSearch:
     Args:
         library: The files that are served.
         path: The index.
+        files: Paths of archives: only what the index has of these is searched; empty for all.
     """
 
-    def __init__(self, library: Library, path: str) -> None:
+    def __init__(self, library: Library, path: str, files: Sequence[str] = ()) -> None:
         self._library = library
         self._path = path
+        self._files = files
         self._readers = {_known_as(name): reader for name, reader in library.archives.items()}
         self._by_base: dict[str, Reader | None] = {}
         for name, reader in self._readers.items():
@@ -65,7 +68,7 @@ class TextSearch:
             given["mime"] += "*"
         start = _number(request, "start", 0, MAX_START)
         try:
-            with SearchIndex(self._path, find=self._find) as index:
+            with SearchIndex(self._path, find=self._find, files=self._files) as index:
                 found = index.search(
                     params.get("q", "")[: MAX_QUERY + 1],
                     limit=max(_number(request, "count", HITS, MAX_HITS), 1),

@@ -115,3 +115,9 @@ def test_no_index_is_no_file(tmp_path: Path) -> None:
 def test_names_of_indexes(name: str, expected: tuple[str, ...]) -> None:
     assert tuple(names_beside(name)) == expected
     assert "/" not in base_name(name)
+
+
+def test_the_index_of_a_folder_is_beside_it_or_in_it(tmp_path: Path) -> None:
+    folder = str(tmp_path)
+    for name in (folder, folder + os.sep):
+        assert names_beside(name, ".fts") == (folder + ".fts", str(tmp_path / "index.fts"))

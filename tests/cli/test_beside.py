@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
-from collections.abc import Iterator
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +16,8 @@ import pytest
 import seekwarc
 from seekwarc.cli import main
 from seekwarc.make.indexing import index
+from seekwarc.make.text_indexing import index_text
+from tests.support.processes import PATIENT
 from tests.support.rangeserver import Content, RangeServer
 from tests.support.s3 import FolderServer
 from tests.support.writing import noise, text
@@ -20,6 +26,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"
 URI = "http://example.org/page"
 OTHER = "https://example.org/page"
 FAR = "http://www.example.com:8080/film.mp4"
+Server = Callable[..., tuple["subprocess.Popen[bytes]", str, int]]
 ENDINGS = (".warc.zst", ".warc.gz", ".warc")
 
 
@@ -192,6 +199,100 @@ def test_no_flipped_byte_of_an_index_changes_what_comes_out(run: Run, tmp_path: 
         found.write_bytes(data)
         uri = rnd.choice([*wanted])
         assert run("cat", path, "--uri", uri)[0] == wanted[uri], bytes(data)
+
+
+@pytest.mark.needs("module:resiliparse")
+class TestSearch:
+    """The search index beside what is searched."""
+
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        folder = tmp_path / "crawls"
+        (folder / "sub").mkdir(parents=True)
+        for number, name in enumerate(("a.warc.gz", "b.warc.zst", "sub/c.warc")):
+            with seekwarc.open(folder / name, "w") as out:
+                page = HEAD + f"Earl Grey, number {number}".encode()
+                out.write_response(f"{URI}/{number}", page, date="2026-01-01")
+        return folder
+
+    @pytest.mark.parametrize("target", ["", "a.warc.gz", "sub/c.warc"])
+    def test_it_is_used_and_said(self, run: Run, folder: Path, target: str) -> None:
+        path = folder / target if target else folder
+        said = run.same("search", path, "earl", "--json")
+        assert f"the pages of {path} are read" in said
+        for name in (f"{path}.fts", (path if path.is_dir() else path.parent) / "index.fts"):
+            index_text(folder, name)
+            said = run.same("search", path, "earl", "--json")
+            assert said == f"seekwarc: using index {name}; --no-index reads the files\n"
+            Path(name).unlink()
+
+    def test_it_is_not_used_once_a_file_has_changed(self, run: Run, folder: Path) -> None:
+        index_text(folder, folder / "index.fts")
+        with seekwarc.open(folder / "b.warc.zst", "a") as out:
+            out.write_response(f"{URI}/4", HEAD + b"an earl", date="2026-01-02")
+        assert "b.warc.zst has changed since it was indexed; `seekwarc index --text`" in run.same(
+            "search", folder, "earl", "--json"
+        )
+        assert len(run("search", folder, "earl", "--json")[0].splitlines()) == 4
+
+    def test_another_file_of_its_name_is_not_used(self, run: Run, folder: Path) -> None:
+        (folder / "index.fts").write_bytes(b"no index")
+        assert "index.fts is not used: is not a search index" in run.same("search", folder, "earl", "--json")
+
+    def test_a_missing_file_is_all_that_is_said(self, run: Run, folder: Path) -> None:
+        said = run("search", folder / "none.warc.gz", "earl")[1]
+        assert (run.status, said.count("\n"), "cannot be opened" in said) == (2, 1, True)
+
+
+@pytest.mark.needs("module:starlette", "module:uvicorn")
+class TestServe:
+    """The indexes beside what is served."""
+
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        write(tmp_path / "a.warc.gz")
+        index(tmp_path / "a.warc.gz", tmp_path / "index.cdxj")
+        return tmp_path
+
+    @pytest.mark.parametrize(("words", "records"), [((), 9), (("--no-index",), 18)])
+    def test_what_it_lists_is_shown_without_a_scan(
+        self, serve: Server, folder: Path, words: tuple[str, ...], records: int
+    ) -> None:
+        if not words:
+            index_text(folder / "a.warc.gz", folder / "a.warc.gz.fts")
+        process, address, _ = serve("--port", 0, folder / "a.warc.gz", *words)
+        while not (summary := json.loads(fetch(f"{address}api/summary")))["complete"]:
+            pass
+        assert (summary["records"], summary["search"]) == (records, not words)
+        assert fetch(f"{address}payload?uri={FAR}") == text(500, seed=32)
+        process.terminate()
+        said = process.communicate()[1].decode()
+        assert said.count("using index") == (0 if words else 2)
+
+    def test_a_stale_index_is_not_used(self, serve: Server, folder: Path) -> None:
+        write(folder / "a.warc.gz", mode="a", days=4)
+        os.utime(folder / "index.cdxj")
+        process, address, _ = serve("--port", 0, folder)
+        while not (summary := json.loads(fetch(f"{address}api/summary")))["complete"]:
+            pass
+        assert summary["records"] == 18 + 24
+        process.terminate()
+        assert "index.cdxj is not used: a.warc.gz has captures" in process.communicate()[1].decode()
+
+    def test_a_line_of_another_record_opens_nothing(self, serve: Server, folder: Path) -> None:
+        name = folder / "index.cdxj"
+        name.write_bytes(name.read_bytes().replace(b'"url": "http://www', b'"url": "http://web'))
+        _, address, _ = serve("--port", 0, folder)
+        while not json.loads(fetch(f"{address}api/summary"))["complete"]:
+            pass
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            fetch(f"{address}payload?uri={FAR.replace('www', 'web')}")
+        assert b"make the index again" in caught.value.read()
+
+
+def fetch(address: str) -> bytes:
+    with urllib.request.urlopen(address, timeout=PATIENT) as answer:
+        return answer.read()
 
 
 class Folder(RangeServer):

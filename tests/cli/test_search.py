@@ -78,7 +78,8 @@ def test_nothing_found_is_status_1_and_a_wrong_query_2(command, index) -> None:
 
 
 def test_what_is_not_a_search_index_is_wrong_usage_and_a_damaged_one_is_not(command, index, tmp_path) -> None:
-    archive, empty, damaged = index.with_name("a.warc.zst"), tmp_path / "empty.fts", tmp_path / "damaged.fts"
+    archive, empty, damaged = tmp_path / "a.fts", tmp_path / "empty.fts", tmp_path / "damaged.fts"
+    archive.write_bytes(index.with_name("a.warc.zst").read_bytes())
     empty.touch()
     for other in (archive, empty):
         answer = command("search", other, "tea", "--json", status=2)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 import seekwarc
 from seekwarc import Digest, Entry, MemoryIndex, TableTrust, WarcDate
-from seekwarc.collection.entry import describe, described, entry_of_line, nearest, with_lengths
+from seekwarc.collection.entry import describe, described, entry_of_line, is_listed, nearest, with_lengths
 from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.warc import build_record_header
 from seekwarc.make.converting import convert
+from seekwarc.make.indexing import index
 from tests.support.foreign import Foreign
 from tests.support.sources import RecordingSource
 from tests.support.writing import DATE, URI, noise, record_id
@@ -369,3 +371,25 @@ def test_copies_are_equal(copied) -> None:
     made = copied(whole)
     assert (made, made.date.precision, made.date.text) == (whole, "month", "2026-11")
     assert (made.payload_digest, made.table) == (digest, TableTrust.CLAIMED)
+
+
+@pytest.mark.parametrize(
+    ("kind", "media", "is_wanted"),
+    [
+        ("resource", "application/warc-fields", False),
+        ("resource", "application/warc-fields; v=1", False),
+        ("resource", "application/warc-fields v=1", False),
+        ("resource", "text/plain", True),
+        ("response", "application/warc-fields", True),
+        ("metadata", "text/plain", False),
+    ],
+)
+def test_one_rule_says_which_records_an_index_lists(
+    tmp_path: Path, kind: str, media: str, *, is_wanted: bool
+) -> None:
+    path = tmp_path / "a.warc"
+    path.write_bytes(header(kind, 1, 0, ("Content-Type", media)) + b"\r\n\r\n")
+    index(path, tmp_path / "a.cdxj")
+    with seekwarc.open(path) as archive:
+        assert [is_listed(it) for it in archive] == [is_wanted]
+    assert bool((tmp_path / "a.cdxj").read_bytes()) is is_wanted

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seekwarc.format.post import MAX_QUERY, body_query, with_query
+from seekwarc.format.post import MAX_QUERY, bare_uri, body_query, indexed_uri, with_query
 
 FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"
@@ -79,3 +79,9 @@ def test_any_body_becomes_some_query(content_type: str, body: bytes) -> None:
 def test_the_query_goes_after_the_one_that_is_there() -> None:
     assert with_query("http://a/", "POST", "b=1") == "http://a/?__wb_method=POST&b=1"
     assert with_query("http://a/?c", "PUT", "") == "http://a/?c&__wb_method=PUT"
+
+
+@pytest.mark.parametrize("uri", ["http://a/", "http://a/?q=1"])
+def test_the_uri_that_was_posted_to_is_found_again(uri: str) -> None:
+    fields = {"url": uri, "method": "POST", "requestBody": "a=b"}
+    assert bare_uri(indexed_uri(fields)) == bare_uri(uri) == uri

@@ -178,3 +178,50 @@ def test_a_date_beyond_all_calendars_is_left_out(tmp_path) -> None:
     (hit,) = tools.search(tmp_path / "h.fts", "tea").hits
     assert hit.date is None
     assert Conditions() == Conditions(since=None)
+
+
+def test_a_search_of_named_files_finds_nothing_in_others(index, crawl) -> None:
+    other = crawl.with_name("b.warc.gz")
+    with seekwarc.open(other, "w") as out:
+        out.write_response("http://example.com/", response(b"An earl.", "text/plain"), date="2026-11-09")
+    tools.index_text(other, index)
+    for files, wanted in (([crawl], 3), ([other], 1), ([crawl, other], 4), ([], 4)):
+        with tools.SearchIndex(index, files=map(str, files)) as opened:
+            opened.check()
+            assert opened.files == [str(it) for it in files]
+            assert opened.search("earl").total == wanted
+            assert {it.file for it in opened.search("earl").hits} == {
+                str(it) for it in files or [crawl, other]
+            }
+
+
+def test_an_index_of_another_state_of_a_file_is_noticed(index, crawl) -> None:
+    other = crawl.with_name("b.warc.zst")
+    with (
+        tools.SearchIndex(index, files=[str(other)]) as opened,
+        pytest.raises(FormatError, match="it does not list"),
+    ):
+        opened.check()
+    with seekwarc.open(crawl, "a") as out:
+        out.write_response("http://example.org/four", response(b"An earl.", "text/plain"))
+    with (
+        tools.SearchIndex(index, files=[str(crawl)]) as opened,
+        pytest.raises(FormatError, match="has changed since"),
+    ):
+        opened.check()
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ("UPDATE capture SET uri = 'http://example.com/'", "has changed since it was indexed: at"),
+        ("UPDATE capture SET date = date + 1", "has changed since it was indexed: at"),
+        ("UPDATE capture SET page = 4 - page", "the text does not match"),
+    ],
+)
+def test_what_an_index_says_of_a_record_is_compared_with_it(index, change: str, problem: str) -> None:
+    with sqlite3.connect(index) as database:
+        database.execute(change)
+    database.close()
+    (hit,) = tools.search(index, "hat").hits
+    assert problem in hit.problem
