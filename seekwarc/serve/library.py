@@ -97,8 +97,8 @@ Readings = Callable[[], Iterator[tuple[int, Entry]]]
 class Library(Closing):
     """Files and their records. A CDXJ index (.cdxj) means the files that it names, in the same folder.
 
-    A file in `indexes`, by its path or URL, is not scanned: the records that its index lists are shown. What a
-    line says is compared with its record when that is opened.
+    A file in `indexes`, by its path or URL, is not scanned: the records that its index lists are shown.
+    What a line says is compared with its record when that is opened.
     """
 
     def __init__(
