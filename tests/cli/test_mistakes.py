@@ -60,6 +60,15 @@ def test_names_of_other_packages_are_answered(crawl: str) -> None:
         seekwarc.batches(crawl, types=["response"])  # type: ignore[call-arg]
 
 
+def test_a_look_up_is_not_a_list(crawl: str) -> None:
+    with seekwarc.Index("a.cdxj") as index:
+        for dates in ({}, {"closest": "2026"}):
+            found = index.lookup(SITES[0], **dates)
+            with pytest.raises(TypeError, match=r"use next\(\.\.\.\) for the first, .*`latest\(uri\)`"):
+                found[0]  # type: ignore[index]
+            assert next(found).uri == SITES[0]
+
+
 def test_a_loop_over_the_first_bytes_ends_with_a_word(crawl: str) -> None:
     with seekwarc.open(crawl) as archive:
         record = next(iter(archive.records(type="response")))
