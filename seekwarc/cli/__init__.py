@@ -14,7 +14,7 @@ from typing import Final
 
 from seekwarc import __version__
 from seekwarc.cli.arguments import Parser
-from seekwarc.cli.printing import report, say
+from seekwarc.cli.printing import SAID, WARNING, report, say
 from seekwarc.cli.verbs import GROUPS, RENAMED, VERBS, Verb
 from seekwarc.errors import (
     FormatError,
@@ -106,6 +106,7 @@ def _verb_of(words: list[str]) -> tuple[Verb | None, list[str]]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return 0 if fine, 1 for damage or nothing found, 2 for wrong usage or I/O errors."""
     words = list(sys.argv[1:] if argv is None else argv)
+    SAID.clear()
     warnings.showwarning = _show_warning
     warnings.simplefilter("always", FormatWarning)
     dropped, sys.unraisablehook = sys.unraisablehook, _stop_again
@@ -217,7 +218,7 @@ def _joined_ranges(words: list[str]) -> list[str]:
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    say(f"warning: {message}")
+    say(f"{WARNING}{message}")
 
 
 def _drop_output() -> None:

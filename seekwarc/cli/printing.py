@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from seekwarc.frames.dictionary import Dictionary
 
 __all__ = [
+    "SAID",
     "STANDARD_OUTPUT",
+    "WARNING",
     "copied_text",
     "dictionary_json",
     "done_json",
@@ -36,6 +38,10 @@ __all__ = [
 
 STANDARD_OUTPUT: Final = frozenset(("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"))
 """Names of standard output. Opened by path, a file that it is redirected to would be replaced."""
+WARNING: Final = "warning: "
+SAID: Final = set[str]()
+"""What was said in this run."""
+MAX_SAID: Final = 10_000
 # Control characters, and invisible or direction-changing characters.
 _UNPRINTABLE = r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
 
@@ -63,7 +69,15 @@ def report(text: str, *, target: str) -> None:
 
 
 def say(text: str) -> None:
-    """Print a message to standard error, if that can be written to."""
+    """Print a message to standard error, if that can be written to, once a run of the command.
+
+    Several passes over a file find the same; and what the library warns of, a verb may report.
+    """
+    message = text.removeprefix(WARNING)
+    if message in SAID:
+        return
+    if len(SAID) < MAX_SAID:
+        SAID.add(message)
     with contextlib.suppress(OSError, ValueError):
         report(f"seekwarc: {printable(text)}", target="-")
 

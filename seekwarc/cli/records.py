@@ -90,7 +90,6 @@ class RecordSearch:
         self._found: Record | None = None
         self._rank: tuple[int, int] | None = None
         self._near: list[str] = []
-        self._said: set[str] = set()
         self.status = 0
         self.indexed: set[str] = set()
         """Files of which only what their indexes list was looked at."""
@@ -171,11 +170,9 @@ class RecordSearch:
                     return
 
     def pass_over(self, damage: SeekWarcError) -> None:
-        """Say once what is damaged, and go on."""
+        """Say what is damaged, and go on."""
         self.status = 1
-        if str(damage) not in self._said:
-            say(str(damage))
-        self._said.add(str(damage))
+        say(str(damage))
 
     def found(self, source: str) -> tuple[Record, int]:
         """Return what was found, and the exit status; `source` names what was looked through.

@@ -60,6 +60,30 @@ def test_names_of_other_packages_are_answered(crawl: str) -> None:
         seekwarc.batches(crawl, types=["response"])  # type: ignore[call-arg]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["cat", "cut.warc", "--uri", "http://example.com/none"],
+        ["index", "cut.warc", "-o", "new.cdxj"],
+        ["dedupe", "cut.warc", "--to-dir", "new"],
+        ["redact", "cut.warc", "--to-dir", "new", "--host", "example.com"],
+        ["verify", "cut.warc"],
+    ],
+)
+def test_nothing_is_said_twice(crawl: str, capfd: pytest.CaptureFixture[str], words: list[str]) -> None:
+    with seekwarc.open("cut.warc", "w") as out:
+        for number in range(2):
+            block = b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 100
+            out.write_response(f"http://example.org/{number}", block, date="2026-01-01")
+    Path("cut.warc").write_bytes(Path("cut.warc").read_bytes()[:-30])
+    for _ in range(2):
+        capfd.readouterr()
+        assert main(words) in (1, 2)
+        said = [it.replace("warning: ", "") for it in capfd.readouterr().err.splitlines()]
+        assert len(said) == len({*said}), said
+        assert said or words[0] == "verify"
+
+
 def test_a_look_up_is_not_a_list(crawl: str) -> None:
     with seekwarc.Index("a.cdxj") as index:
         for dates in ({}, {"closest": "2026"}):
