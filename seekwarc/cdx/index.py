@@ -18,7 +18,7 @@ from seekwarc.cdx.chain import Chain
 from seekwarc.cdx.limits import MAX_BLOCK_SIZE, MAX_CELL_SIZE, MAX_GROUP_SIZE, IndexLimits
 from seekwarc.cdx.lines import IndexLine, SortedLines, StoredLines
 from seekwarc.cdx.nearby import NearbyIndex
-from seekwarc.cdx.others import refuse_archive
+from seekwarc.cdx.others import refuse_others
 from seekwarc.cdx.places import folder_of, located
 from seekwarc.cdx.ranges import Match, date_in, distance, key_ranges
 from seekwarc.cdx.wacz_index import index_of
@@ -380,7 +380,7 @@ class Index(Closing):
             from seekwarc.cdx.parquet import ParquetLines
 
             return ParquetLines(source, self._limits)
-        refuse_archive(begin, source.name)
+        refuse_others(begin, source.name)
         lines = StoredLines(source)
         first = begin.partition(b"\n")[0]
         if first.startswith(GZIP_MAGIC):

@@ -95,12 +95,14 @@ def _verb_of(words: list[str]) -> tuple[Verb | None, list[str]]:
     if first.startswith("-"):
         parser.parse_known_args([first, "VERB"])  # Help and the version end here.
         option, verb = first.partition("=")[0], next((it for it in words if it in VERBS), None)
-        if verb is None:
+        if verb is None or option not in VERBS[verb].parser()._option_string_actions:  # noqa: SLF001
             parser.error(f"unrecognized arguments: {option}")
         place = words.index(verb)
         command = shlex.join(["seekwarc", verb, *words[:place], *words[place + 1 :]])
         parser.exit(FAILED, f"seekwarc: {option} goes after the verb: {command}\n")
-    return parser.error(f"unknown verb {first!r}{did_you_mean(first, VERBS)}")
+    is_file = os.path.exists(first) or "://" in first
+    hint = f"; a verb goes before it: {shlex.join(['seekwarc', 'ls', first])}" if is_file else ""
+    return parser.error(f"unknown verb {first!r}{hint or did_you_mean(first.lower(), VERBS)}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -11,6 +11,7 @@ from typing import Any, Final, NoReturn, TypeVar
 
 from seekwarc.format.header_fields import whole_number
 from seekwarc.format.words import did_you_mean
+from seekwarc.options import check_range
 from seekwarc.system import cores
 
 __all__ = [
@@ -25,7 +26,9 @@ __all__ = [
     "add_output_arguments",
     "add_parts_argument",
     "argument",
+    "filled",
     "number",
+    "whole",
 ]
 
 RARE: Final = frozenset(
@@ -34,6 +37,7 @@ RARE: Final = frozenset(
 """Options that most users never need: the limits of reading."""
 MAX_NUMBER: Final = 10**18
 MAX_JOBS: Final = 256
+REQUIRED: Final = "the following arguments are required"
 
 _T = TypeVar("_T")
 Arguments = argparse._ActionsContainer  # noqa: SLF001
@@ -58,15 +62,29 @@ class Parser(argparse.ArgumentParser):
         super().__init__(prog, description=description, allow_abbrev=False, formatter_class=Help, **options)
         # From Python 3.15 on argparse has suggestions of its own, beside those that `error` adds.
         self.suggest_on_error = False
+        self._words: list[str] = []
 
     def error(self, message: str) -> NoReturn:
         """Print what is wrong and where to find help, and exit with status 2."""
+        if message.startswith(REQUIRED) and (unknown_name := self._unknown()) is not None:
+            known = did_you_mean(unknown_name, self._option_string_actions)
+            message = f"unknown option {unknown_name}{known}; {message}"
         if unknown := re.fullmatch(r"unrecognized arguments: (-\S+).*", message, re.DOTALL):
             name = unknown[1].partition("=")[0]
             message = f"unknown option {name}{did_you_mean(name, self._option_string_actions)}"
         if invalid := re.fullmatch(r".* invalid choice: '(.*)' \(choose from (.*)\)", message, re.DOTALL):
             message += did_you_mean(invalid[1], re.findall(r"[\w-]+", invalid[2]))
         self.exit(2, f"{self.prog}: {message}; see `{self.prog} --help`\n")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # noqa: ANN401
+        """Parse arguments, which `error` looks at."""
+        self._words = list(args or ())
+        return super().parse_known_args(args, namespace)
+
+    def _unknown(self) -> str | None:
+        """Return the first unknown option: argparse names what is missing instead."""
+        names = [it.partition("=")[0] for it in self._words if it.startswith("--") and it != "--"]
+        return next((it for it in names if it not in self._option_string_actions), None)
 
     def hide_rare(self) -> None:
         """Leave rare options out of the help; `--help-all` shows them."""
@@ -116,6 +134,28 @@ def number(what: str, low: int, high: int = MAX_NUMBER) -> Callable[[str], int]:
         return value
 
     return parsed
+
+
+def filled(text: str) -> str:
+    """Return an argument, as a type of arguments: a script with an unset variable gives an empty one."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("is empty")
+    return text
+
+
+def whole(name: str, limits: range | None = None) -> Callable[[str], int]:
+    """Return a type of arguments: a whole number, which may be negative, within the limits of an option."""
+
+    def parsed(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise ValueError(f"{text!r} is not a whole number") from None
+        if limits is not None:
+            check_range(name, value, limits[0], limits[-1])
+        return value
+
+    return argument(parsed)
 
 
 def add_json_argument(parser: Arguments, each: str | None = None) -> None:

@@ -155,7 +155,8 @@ def _jobs_in_new_folder(options: argparse.Namespace, rename: Callable[[str], str
         try:
             os.makedirs(path, exist_ok=True)
         except OSError as error:
-            raise TargetError(f"cannot be created: {error.strerror}", source=path) from error
+            why = "it is a file" if isinstance(error, FileExistsError) else error.strerror
+            raise TargetError(f"the folder cannot be created: {why}", source=path) from error
     return jobs
 
 
@@ -183,8 +184,9 @@ def planned_jobs(options: argparse.Namespace, rename: Callable[[str], str]) -> l
     sources, target = options.files, options.output
     if target is None:
         *sources, target = sources
-    if not sources:
-        raise SeekWarcError("name the new file too, or a folder for new files with --to-dir", source=target)
+    if not sources or not target:
+        text = "name the new file too, or a folder for new files with --to-dir"
+        raise SeekWarcError(text, source=target or None)
     if is_wacz(sources[0]) and len(sources) == 1:
         if os.path.isdir(target) or target.endswith("/"):
             options.files, options.to_dir = sources, target

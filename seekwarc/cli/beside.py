@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Final
 
 from seekwarc.cdx.beside import IndexBeside, names_beside
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from seekwarc.make.text_searching import SearchIndex
     from seekwarc.read.reader import Reader
 
-__all__ = ["IndexesBeside", "search_index_beside"]
+__all__ = ["IndexesBeside", "is_search_index", "search_index_beside"]
 
 
 USING: Final = "using index {}; --no-index reads the files"
@@ -88,3 +88,22 @@ def search_index_beside(targets: Sequence[str], files: Sequence[str]) -> SearchI
         except SeekWarcError as error:
             say(f"{name} is not used: {error.message}; `seekwarc index --text` brings it up to date")
     return None
+
+
+def is_search_index(name: str) -> bool:
+    """Return whether a search index is named; refuse another file of such a name, which is not damage."""
+    from seekwarc.inside.search import HEAD, is_search_head
+    from seekwarc.make.text_indexing import SEARCH_SUFFIX
+
+    # What cannot be opened is said when it is read.
+    with suppress(OSError, ValueError):
+        if os.path.isfile(name):
+            with open(name, "rb") as file:
+                if is_search_head(file.read(HEAD)):
+                    return True
+            if name.lower().endswith(SEARCH_SUFFIX):
+                raise SeekWarcError(
+                    "is not a search index; make one with `seekwarc index --text FILE... -o NAME.fts`",
+                    source=name,
+                )
+    return name.lower().endswith(SEARCH_SUFFIX)

@@ -30,7 +30,7 @@ from seekwarc.cli.addresses import add_address_arguments, address, address_in_ar
 from seekwarc.cli.arguments import add_flag, add_json_argument, argument
 from seekwarc.cli.options import add_index_limits, add_limit_argument, add_limit_arguments, index_limits
 from seekwarc.cli.printing import printable
-from seekwarc.cli.targets import input_target
+from seekwarc.cli.targets import input_target, refuse_swapped
 from seekwarc.errors import NotFoundError
 from seekwarc.format.cdxj import date_digits
 from seekwarc.format.dates import LATEST
@@ -52,12 +52,15 @@ Filter = Callable[[Capture], bool]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("index", metavar="INDEX")
     parser.add_argument("uri", metavar="URI")
-    parser.add_argument("--since", "--from", metavar="DATE", help="earliest date")
-    parser.add_argument("--until", "--to", metavar="DATE", help="latest date; 2026 includes all of that year")
+    date = argument(date_digits)
+    parser.add_argument("--since", "--from", type=date, metavar="DATE", help="earliest date")
+    parser.add_argument(
+        "--until", "--to", type=date, metavar="DATE", help="latest date; 2026 includes all of that year"
+    )
     parser.add_argument(
         "--closest",
         metavar="DATE",
-        type=argument(date_digits),
+        type=date,
         help="captures alone, nearest to this date first",
     )
     add_limit_argument(parser, "captures")
@@ -96,6 +99,7 @@ def run(options: argparse.Namespace) -> int:
         show, limit = partial(_url, options), limit or 1
         if options.match == "exact":
             closest = closest or LATEST
+    refuse_swapped("lookup", options.index, options.uri)
     with ExitStack() as opened:
         target: str | RangeSource = options.index
         if options.index == "-":

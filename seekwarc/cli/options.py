@@ -7,7 +7,7 @@ from collections.abc import Collection
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 
-from seekwarc.cli.arguments import MAX_NUMBER, Arguments, add_flag, argument, number
+from seekwarc.cli.arguments import MAX_NUMBER, Arguments, add_flag, argument, number, whole
 from seekwarc.cli.targets import input_target
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.conditions import parse_size
@@ -137,7 +137,7 @@ def _add_options(group: Arguments, options: type[Options], without: Collection[s
             elif isinstance(it.values, range) and how["metavar"] == "SIZE":
                 how["type"] = argument(partial(_size, name, it.values))
             else:
-                how["type"] = int
+                how["type"] = whole(name, it.values if isinstance(it.values, range) else None)
             group.add_argument(how.pop("flag"), dest=name, **how)
 
 

@@ -26,7 +26,7 @@ from seekwarc.cli.targets import existing_option, input_target, output_target
 from seekwarc.errors import SeekWarcError, SourceError
 from seekwarc.make.packing import NamedStream, files_below, pack
 from seekwarc.write.dedup import Duplicates
-from seekwarc.write.files import ExistingSeries
+from seekwarc.write.files import ExistingSeries, refuse_same_file
 
 __all__ = ["add_arguments", "run"]
 
@@ -101,6 +101,7 @@ def _entries(options: argparse.Namespace) -> list[Path | NamedStream]:
     entries: list[Path | NamedStream] = []
     for name in options.files:
         if name != "-":
+            refuse_same_file(name, options.output)
             entries += (file for file in files_below([name]) if not _same(file, options.output))
         elif not options.stdin_name:
             raise SeekWarcError("standard input has no name: give it one with --stdin-name")

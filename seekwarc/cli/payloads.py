@@ -133,7 +133,12 @@ def found_record(options: argparse.Namespace, *, part: str = "payload") -> Itera
             yield found
         return
     if options.file is None or options.date is not None or options.closest or options.files is not None:
-        raise SeekWarcError("name a FILE or an --index; --date, --closest and --files need an index")
+        others = [f"--{it}" for it in ("date", "closest", "files") if getattr(options, it)]
+        raise SeekWarcError(
+            f"{' and '.join(others)}: only with an --index; dates of a FILE are --since and --until"
+            if others and options.file is not None
+            else "name a FILE or an --index"
+        )
     files = list(expand(options.file))
     if options.offset is not None and len(files) > 1:
         raise SeekWarcError(f"OFFSET names a record of one file, and {options.file} has {len(files)}")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from seekwarc.cli.arguments import number
+from seekwarc.cli.arguments import filled, number
 from seekwarc.cli.printing import say
 from seekwarc.cli.selecting import add_date_arguments
 from seekwarc.errors import FormatError, NotFoundError, SeekWarcError
@@ -31,6 +32,14 @@ NO_CAPTURE: Final = "no response, resource or revisit has the URI"
 OFFSET: Final = number("number of bytes", 0)
 
 
+def _offset(text: str) -> int:
+    try:
+        return OFFSET(text)
+    except argparse.ArgumentTypeError as error:
+        hint = "; OFFSET goes after FILE" if os.path.exists(text) else ""
+        raise argparse.ArgumentTypeError(f"{error}{hint}") from None
+
+
 def add_record_arguments(
     parser: argparse.ArgumentParser, *, required: bool, file_required: bool = True, several: bool = False
 ) -> None:
@@ -45,10 +54,10 @@ def add_record_arguments(
             "file", metavar="FILE", nargs=None if file_required else "?", help=".warc.zst, .warc.gz or .warc"
         )
         which.add_argument(
-            "offset", metavar="OFFSET", nargs="?", type=OFFSET, help="offset in the file, as in `ls` and CDX"
+            "offset", metavar="OFFSET", nargs="?", type=_offset, help="offset in the file, as in `ls` and CDX"
         )
-    which.add_argument("--uri", metavar="URI", help="the latest capture of this target URI")
-    which.add_argument("--id", metavar="ID", help="the record with this WARC-Record-ID")
+    which.add_argument("--uri", type=filled, metavar="URI", help="the latest capture of this target URI")
+    which.add_argument("--id", type=filled, metavar="ID", help="the record with this WARC-Record-ID")
     parser.add_argument(
         "--length",
         metavar="N",

@@ -24,12 +24,12 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Final
 
 from seekwarc.cli.arguments import add_flag, add_json_argument, argument, number
-from seekwarc.cli.beside import search_index_beside
+from seekwarc.cli.beside import is_search_index, search_index_beside
 from seekwarc.cli.options import (
     SEARCH_INDEXES,
     add_limit_argument,
@@ -39,14 +39,14 @@ from seekwarc.cli.options import (
 from seekwarc.cli.printing import printable, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.selecting import add_date_arguments, add_host_argument, archives_named
-from seekwarc.errors import NotFoundError, SeekWarcError
+from seekwarc.cli.targets import open_archive, refuse_swapped
+from seekwarc.errors import NotFoundError
 from seekwarc.format.conditions import checked_type
 from seekwarc.format.json_text import json_text
 from seekwarc.format.words import counted
 from seekwarc.inside.query import reading_of
-from seekwarc.inside.search import HEAD, is_search_head
 from seekwarc.inside.snippets import Snippet
-from seekwarc.make.text_indexing import SEARCH_SUFFIX, index_text, version_of
+from seekwarc.make.text_indexing import index_text, version_of
 from seekwarc.make.text_searching import LIMIT, MAX_LIMIT, Hit, Search, SearchIndex
 from seekwarc.system import cores, temporary_folder
 
@@ -125,14 +125,17 @@ def run(options: argparse.Namespace) -> int:
 def _opened(options: argparse.Namespace) -> Iterator[SearchIndex]:
     """Open the index that is named, or that of the archives that are."""
     name = options.index
-    if _is_index(name):
+    refuse_swapped("search", name, options.query[-1])
+    if is_search_index(name):
         with SearchIndex(name, remote=options.remote) as index:
             yield index
         return
     files = archives_named([name])
     if files == [name]:
-        # What cannot be opened is said before all else.
+        # What cannot be searched is said before all else.
         version_of(name)
+        with open_archive(name) as archive:
+            _ = archive.compression
     with ExitStack() as opened:
         beside = None if options.no_index else search_index_beside([name], files)
         if beside is None:
@@ -148,22 +151,6 @@ def _opened(options: argparse.Namespace) -> Iterator[SearchIndex]:
             )
             beside = SearchIndex(path, remote=True, files=files)
         yield opened.enter_context(beside)
-
-
-def _is_index(name: str) -> bool:
-    """Return whether a search index is named; refuse another file of such a name, which is not damage."""
-    # What cannot be opened is said when it is read.
-    with suppress(OSError, ValueError):
-        if os.path.isfile(name):
-            with open(name, "rb") as file:
-                if is_search_head(file.read(HEAD)):
-                    return True
-            if name.lower().endswith(SEARCH_SUFFIX):
-                raise SeekWarcError(
-                    "is not a search index; make one with `seekwarc index --text FILE... -o NAME.fts`",
-                    source=name,
-                )
-    return name.lower().endswith(SEARCH_SUFFIX)
 
 
 def _lines(hit: Hit) -> str:

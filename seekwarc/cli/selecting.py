@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
-from seekwarc.cli.arguments import Arguments, add_flag, argument
+from seekwarc.cli.arguments import Arguments, add_flag, argument, filled
 from seekwarc.cli.sizes import SIZE
 from seekwarc.format.conditions import checked_status, checked_type, date_bound
 from seekwarc.storage.expand import expand
@@ -57,10 +57,18 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
         help="HTTP status: 200, 404, 3xx",
     )
     group.add_argument(
-        "--mime", action="append", metavar="TYPE", help="media type of the payload: text/html, 'image/*'"
+        "--mime",
+        action="append",
+        type=filled,
+        metavar="TYPE",
+        help="media type of the payload: text/html, 'image/*'",
     )
     group.add_argument(
-        "--uri", action="append", metavar="URI", help="target URI, in any spelling, or '*.example.org/*.mp4'"
+        "--uri",
+        action="append",
+        type=filled,
+        metavar="URI",
+        help="target URI, in any spelling, or '*.example.org/*.mp4'",
     )
     add_host_argument(group)
     group.add_argument(

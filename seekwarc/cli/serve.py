@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Final
 
 from seekwarc.cdx.places import base_name
 from seekwarc.cli.arguments import add_flag, argument, number
-from seekwarc.cli.beside import IndexesBeside, search_index_beside
+from seekwarc.cli.beside import IndexesBeside, is_search_index, search_index_beside
 from seekwarc.cli.options import (
     INDEXES,
     SEARCH_INDEXES,
@@ -155,7 +155,7 @@ def run(options: argparse.Namespace) -> int:
     from seekwarc.serve.replay import REPLAY_HOST, ReplayPorts, replay_application
     from seekwarc.serve.replay_worker import HOW_TO_GET, read_worker
     from seekwarc.serve.server import Server, by_port
-    from seekwarc.serve.text_search import TextSearch, is_text_index
+    from seekwarc.serve.text_search import TextSearch
 
     logging.basicConfig(format="seekwarc: %(message)s")
     if hasattr(signal, "SIGHUP"):
@@ -164,15 +164,7 @@ def run(options: argparse.Namespace) -> int:
     if options.replay == "":
         raise SeekWarcError(f"--replay needs wabac.js, which is not part of seekwarc: {HOW_TO_GET}")
     worker = read_worker(options.replay) if options.replay is not None else None
-    if not options.files:
-        raise SeekWarcError("name the files to serve: `seekwarc serve FILE`; see `seekwarc serve --help`")
-    names = [*expand(options.files)]
-    files = [it for it in names if not is_text_index(it)]
-    indexes = [*([options.search] if options.search is not None else []), *filter(is_text_index, names)]
-    if len(indexes) > 1:
-        raise SeekWarcError(f"{len(indexes)} search indexes are named: name one, which may be of many files")
-    if not files:
-        raise SeekWarcError("also name the archives: a search index does not contain them", source=indexes[0])
+    files, indexes = _named(options)
     check_sidecar(options, len(files))
     # Ctrl-C is the normal way to end it.
     with (
@@ -211,6 +203,26 @@ def run(options: argparse.Namespace) -> int:
         _announce(options, library, listeners[0], replay.address if replay is not None else None)
         server.run()
     return 0
+
+
+def _named(options: argparse.Namespace) -> tuple[list[str], list[str]]:
+    """Return the files to serve, and the search index of them, if one is named."""
+    from seekwarc.serve.text_search import is_text_index
+
+    if not options.files:
+        raise SeekWarcError("name the files to serve: `seekwarc serve FILE`; see `seekwarc serve --help`")
+    if "-" in options.files:
+        raise SeekWarcError("standard input cannot be served: store it in a file")
+    if options.search is not None and not is_search_index(options.search):
+        raise SeekWarcError("is not a search index; `seekwarc index --text` makes one", source=options.search)
+    names = [*expand(options.files)]
+    files = [it for it in names if not is_text_index(it)]
+    indexes = [*([options.search] if options.search is not None else []), *filter(is_text_index, names)]
+    if len(indexes) > 1:
+        raise SeekWarcError(f"{len(indexes)} search indexes are named: name one, which may be of many files")
+    if not files:
+        raise SeekWarcError("also name the archives: a search index does not contain them", source=indexes[0])
+    return files, indexes
 
 
 def _indexes(options: argparse.Namespace, files: Sequence[str]) -> dict[str, IndexBeside]:

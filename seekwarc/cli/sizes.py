@@ -32,6 +32,8 @@ def parse_range(text: str, size: int) -> tuple[int, int]:
     """
     try:
         found = _bounds(text, size)
+    except RangeError:
+        raise
     except ValueError:
         found = None
     if found is not None:
@@ -50,7 +52,9 @@ def _bounds(text: str, size: int) -> tuple[int, int] | None:
     first, colon, last = text.partition(":")
     if colon:
         start, stop, _ = slice(*(_bytes(it) if it else None for it in (first, last))).indices(size)
-        return start, max(start, stop)
+        if start > stop:
+            raise RangeError(f"the range {text!r} ends before it begins")
+        return start, stop
     first, minus, last = text.removeprefix("bytes=").partition("-")
     if not first:
         return max(size - parse_size(last), 0), size

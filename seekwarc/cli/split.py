@@ -12,17 +12,13 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from seekwarc.cli.arguments import (
-    add_flag,
-    add_json_argument,
-    add_output_arguments,
-)
+from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, number
 from seekwarc.cli.options import add_dry_run_argument, add_limit_arguments, add_quiet_argument, limit_options
 from seekwarc.cli.printing import copied_text, piece_json, piece_text, printable, report_done, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.sizes import SIZE
 from seekwarc.cli.targets import existing_option, input_target
-from seekwarc.edit.splitting import Splitting, split
+from seekwarc.edit.splitting import MIN_SIZE, Splitting, split
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.words import counted
 
@@ -36,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--size", type=SIZE, metavar="SIZE", help="maximum size of a file, such as 1G")
     how.add_argument(
         "--records",
-        type=int,
+        type=number("number of records", 1),
         metavar="N",
         help="maximum number of records in a file, not counting a copied warcinfo record",
     )
@@ -51,6 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if options.output == "-":
         raise SeekWarcError("several files cannot go to standard output: name them with -o")
+    if options.size is not None and options.size < MIN_SIZE:
+        raise SeekWarcError(f"--size is {options.size}, not {MIN_SIZE} or more")
     done = split(
         input_target(options.file),
         options.output,

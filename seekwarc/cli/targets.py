@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from typing import TYPE_CHECKING, BinaryIO, Unpack
 
 from seekwarc.cli.printing import STANDARD_OUTPUT
-from seekwarc.errors import SourceError, TargetError
+from seekwarc.errors import SeekWarcError, SourceError, TargetError
 from seekwarc.read.options import OpenOptions
 from seekwarc.read.reader import Reader
 from seekwarc.storage.opening import open_source
@@ -37,6 +38,12 @@ def output_target(name: str) -> str | BinaryIO:
     if sys.stdout.isatty():
         raise TargetError("standard output is a terminal: name a file, or redirect the output")
     return sys.stdout.buffer
+
+
+def refuse_swapped(verb: str, file: str, other: str) -> None:
+    """Refuse a file that is named after what is looked for in it."""
+    if not os.path.exists(file) and os.path.isfile(other):
+        raise SeekWarcError(f"{other} goes first: {shlex.join(['seekwarc', verb, other, file])}")
 
 
 def absolute(name: str) -> str:

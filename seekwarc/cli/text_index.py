@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from seekwarc.cli.arguments import add_flag
 from seekwarc.cli.batch import Printer, run_batch
+from seekwarc.cli.beside import is_search_index
 from seekwarc.cli.options import limit_options
 from seekwarc.cli.printing import picked, report, say
 from seekwarc.errors import SeekWarcError, SourceError
@@ -42,6 +43,8 @@ def make_text_index(options: argparse.Namespace) -> int:
             raise SeekWarcError(f"--{name.replace('_', '-')} is for other indexes: leave it out with --text")
     if options.output is None or options.output == "-":
         raise SeekWarcError("a search index is a file of its own: name it, -o NAME.fts")
+    if os.path.exists(options.output) and not is_search_index(options.output):
+        raise SeekWarcError("exists and is not a search index; name another file", source=options.output)
     sources = list(expand(options.files))
     if "-" in sources:
         raise SeekWarcError("standard input cannot be indexed: a search reads pages again; store a file")

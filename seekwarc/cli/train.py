@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from seekwarc.cli.arguments import add_json_argument, add_output_arguments
+from seekwarc.cli.arguments import add_json_argument, add_output_arguments, number, whole
 from seekwarc.cli.options import add_limit_arguments, add_quiet_argument, limit_options
 from seekwarc.cli.printing import dictionary_json, picked, printable, report_done
 from seekwarc.cli.progress import watch
@@ -45,14 +45,14 @@ def add_train_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--level",
-        type=int,
+        type=whole("level"),
         default=DEFAULT_LEVEL,
         metavar="N",
         help="compression level that it will be used with, -7 to 22 (default: 3)",
     )
     parser.add_argument(
         "--samples",
-        type=int,
+        type=number("number of records", 1),
         metavar="N",
         help="maximum number of records to train on (default: as many as help)",
     )

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from dataclasses import asdict
 
 from seekwarc.check.chain import ChainReport, check_chain
@@ -37,7 +38,7 @@ from seekwarc.cli.options import (
     limit_options,
 )
 from seekwarc.cli.passing import LEFT_OUT, PassedOver
-from seekwarc.cli.printing import done_json, printable, report_done, say
+from seekwarc.cli.printing import STANDARD_OUTPUT, done_json, printable, report_done, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option, output_target
@@ -46,6 +47,7 @@ from seekwarc.format.words import counted
 from seekwarc.make.wacz_creating import create_wacz
 from seekwarc.make.wacz_merging import merge_wacz
 from seekwarc.make.wacz_writing import WaczWriting
+from seekwarc.storage.zip_members import is_wacz
 from seekwarc.system import cores
 
 __all__ = ["add_arguments", "run"]
@@ -80,6 +82,10 @@ def run(options: argparse.Namespace) -> int:
     if options.action == "validate":
         chain = _chain_of(options) if len(options.files) > 1 else None
         return max(_validate(name, chain, options) for name in options.files)
+    others = [it for it in options.files if options.action == "merge" and os.path.isfile(it)]
+    for name in [*others, options.output]:
+        if not is_wacz(name) and name not in STANDARD_OUTPUT:
+            raise SeekWarcError("is not a WACZ, whose name ends with .wacz", source=name)
     target, existing = output_target(options.output), existing_option(options)
     texts = {"title": options.title, "description": options.description}
     names = {"files": options.files, "target": options.output}

@@ -279,7 +279,9 @@ def _finals(
         for name in names:
             refuse_url(name)
             if compression_of(name) != "zst":
-                raise ValueError(f"{name}: the new file is a .warc.zst; name another one")
+                raise ValueError(
+                    f"{name}: only a .warc.zst is changed in place; name a new one, or convert it first"
+                )
         return names
     finals = [os.fspath(it) if it is not None else None for it in targets]
     for final in filter(None, finals):

@@ -27,7 +27,7 @@ from seekwarc.write.opening import committed_together
 from seekwarc.write.output import NoOutput, Output, PathOutput
 from seekwarc.write.targets import numbered_names
 
-__all__ = ["Piece", "PieceNames", "Pieces", "Splitting", "pieces_of", "split"]
+__all__ = ["MIN_SIZE", "Piece", "PieceNames", "Pieces", "Splitting", "pieces_of", "split"]
 
 MIN_SIZE: Final = 64 << 10
 """A smaller maximum size of pieces is refused as a mistake."""

@@ -73,6 +73,16 @@ class EmptyFrame(NamedTuple):
     """Where the first frame starts that it lists, if it is a seek table."""
 
 
+INDEX: Final = "an index, which `seekwarc lookup` reads"
+OTHERS: Final = {
+    ".cdxj": INDEX,
+    ".idx": INDEX,
+    ".parquet": INDEX,
+    ".fts": "a search index, which `seekwarc search` reads",
+}
+"""What is named in place of an archive, by the ends of names."""
+
+
 def detect(head: bytes, name: str, offset: int = 0) -> Compression:
     """Tell the compression of a file, or of a record in it, by its first bytes, or raise UnsupportedError."""
     if head[:2] == b"\x1f\x8b":
@@ -85,6 +95,8 @@ def detect(head: bytes, name: str, offset: int = 0) -> Compression:
     if head:
         what = "not a WARC file" if offset == 0 else "no record starts here"
         problem = f"{what}: found {head[:8]!r}, not WARC/, a gzip member or a Zstandard frame"
+        other = next((it for it in OTHERS if name.lower().endswith(it)), None)
+        problem += f"; its name is that of {OTHERS[other]}" if other is not None else ""
     elif offset == 0:
         problem = "the file is empty; a WARC file holds at least one record"
     else:

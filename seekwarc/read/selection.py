@@ -106,14 +106,17 @@ class Selection:
     ) -> Self:
         """Make a selection of `Conditions`; a wrong one is a TypeError or ValueError, a misspelt type too."""
         uris = [_text("uri", it) for it in _alternatives(uri)]
+        first, last = _microseconds("since", since), _microseconds("until", until)
+        if first is not None and last is not None and first > last:
+            raise ValueError("since is later than until: no record is of both")
         return cls(
             frozenset(checked_type(str(it)) for it in _alternatives(type)),
             frozenset(checked_status(str(it)) for it in _alternatives(status)),
             tuple(_text("mime", it).lower() for it in _alternatives(mime)),
             tuple(as_utf8(it) for it in uris if "*" in it),
             size_argument("min_size", min_size),
-            _microseconds("since", since),
-            _microseconds("until", until),
+            first,
+            last,
             frozenset(normalized(it) for it in uris if "*" not in it),
             frozenset(checked_host(_text("host", it)) for it in _alternatives(host)),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import stat
 import threading
 from functools import partial
@@ -21,6 +22,9 @@ __all__ = ["BytesSource", "LocalFileSource", "OpenFiles", "OpenedFileSource", "i
 
 SHARE: Final = 4
 """Archives may use 1/SHARE of the descriptors that a process may have."""
+
+_SCHEME = re.compile(r"(https?|s3|gs|az|abfss?)(?::/?|//?)(?=[^/:])")
+"""How a misspelt URL begins."""
 
 
 class _Descriptor:
@@ -89,7 +93,11 @@ class LocalFileSource(RangeSource):
         try:
             return _Descriptor(os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)))
         except FileNotFoundError as error:
-            raise SourceNotFoundError(f"cannot be opened: {error.strerror}", source=self.name) from error
+            meant = _SCHEME.match(self.name)
+            hint = f"; did you mean {meant[1]}://{self.name[meant.end() :]}?" if meant is not None else ""
+            raise SourceNotFoundError(
+                f"cannot be opened: {error.strerror}{hint}", source=self.name
+            ) from error
         except OSError as error:
             raise SourceError(f"cannot be opened: {error.strerror}", source=self.name) from error
         except ValueError as error:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import seekwarc
-from seekwarc.cdx.others import refuse_archive
+from seekwarc.cdx.others import refuse_others
 from seekwarc.errors import NotFoundError, SeekWarcError
 from tests.support.waczs import FILM, HOME, members, wacz, warc
 
@@ -30,7 +30,7 @@ def test_an_archive_is_no_index(tmp_path: Path, ending: str) -> None:
 def test_arc_and_zip_files_are_refused_too(tmp_path: Path) -> None:
     for begin in (b"filedesc://a.arc 0.0.0.0 ", gzip.compress(b"filedesc://a.arc 0.0.0.0 ")):
         with pytest.raises(SeekWarcError, match="is an archive"):
-            refuse_archive(begin, "a")
+            refuse_others(begin, "a")
     path = tmp_path / "crawl.zip"
     path.write_bytes(wacz(members()))
     with pytest.raises(SeekWarcError, match=r"ends with \.wacz"):
@@ -41,7 +41,7 @@ def test_arc_and_zip_files_are_refused_too(tmp_path: Path) -> None:
     "begin", [b"", b"org,example)/ 2026", gzip.compress(b"org,example)/", mtime=0), b"\x1f\x8bxx", b"PAR1"]
 )
 def test_others_are_left_to_the_index(begin: bytes) -> None:
-    refuse_archive(begin, "a")
+    refuse_others(begin, "a")
 
 
 def test_the_latest_capture_and_the_nearest_to_a_date(tmp_path: Path) -> None:

@@ -185,7 +185,7 @@ def test_an_index_that_is_not_sorted_is_reported_with_the_place(command, tmp_pat
     stderr = command("lookup", path, URI, status=1).stderr
     assert stderr.startswith(f"seekwarc: {path}, offset {len(LINES[1])}: the index is not sorted")
     path.write_bytes(b"<html>\n")
-    assert f"{path}, offset 0: not a line of an index" in command("lookup", path, URI, status=1).stderr
+    assert f"{path}: is not an index: it begins with" in command("lookup", path, URI, status=2).stderr
 
 
 def test_what_a_terminal_would_obey_is_escaped(command, tmp_path) -> None:

@@ -9,6 +9,7 @@ import pytest
 import seekwarc
 from seekwarc.cli import main
 from seekwarc.errors import TargetError
+from seekwarc.inside.search_file import APPLICATION_ID
 from tests.support.captures import SITES, related
 
 
@@ -17,6 +18,9 @@ def crawl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
     Path("a.warc.zst").write_bytes(related())
     assert main(["index", "a.warc.zst", "-o", "a.cdxj"]) == 0
+    assert main(["convert", "a.warc.zst", "b.warc.gz", "--quiet"]) == 0
+    Path("notes.txt").write_text("just text\n")
+    Path("a.fts").write_bytes(b"SQLite format 3\0" + bytes(52) + APPLICATION_ID.to_bytes(4, "big"))
     return "a.warc.zst"
 
 
@@ -32,6 +36,56 @@ def crawl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         (["ls", "--js", "a.warc.zst"], 2, "did you mean --json?"),
         (["convert", "a.warc.zst", "-o", "o.txt"], 2, "o.txt"),
         (["convert", "a.warc.zst", "-o", "none/o.warc.gz"], 2, "there is no folder none; make it first"),
+        (["convert", "a.warc.zst", ""], 2, "name the new file too"),
+        (["convert", "a.warc.zst", "--to-dir", "notes.txt"], 2, "cannot be created: it is a file"),
+        (["convert", "a.warc.zst", "b.warc.zst", "--level", "fast"], 2, "'fast' is not a whole number"),
+        (["convert", "a.warc.zst", "b.warc.zst", "--level", "99"], 2, "--level: level is 99, not within"),
+        # The wrong kind of file.
+        (["ls", "a.cdxj"], 1, "an index, which `seekwarc lookup` reads"),
+        (["ls", "a.fts"], 1, "a search index, which `seekwarc search` reads"),
+        (["lookup", "notes.txt", SITES[0]], 2, "is not an index: it begins with b'just text'"),
+        (["search", "notes.txt", "tea"], 1, "not a WARC file"),
+        (["index", "a.warc.zst", "--text", "-o", "notes.txt"], 2, "exists and is not a search index"),
+        (
+            ["serve", "a.warc.zst", "--search", "notes.txt"],
+            2,
+            "is not a search index; `seekwarc index --text`",
+        ),
+        (["serve", "-"], 2, "standard input cannot be served"),
+        (
+            ["wacz", "create", "a.warc.zst", "-o", "a.zip"],
+            2,
+            "a.zip: is not a WACZ, whose name ends with .wacz",
+        ),
+        (["wacz", "merge", "a.warc.zst", "-o", "b.wacz"], 2, "a.warc.zst: is not a WACZ"),
+        (["pack", "notes.txt", "-o", "notes.txt"], 2, "source and target are the same file"),
+        # The wrong order, or what belongs elsewhere.
+        (["cat", "0", "a.warc.zst"], 2, "'a.warc.zst' is not a number of bytes; OFFSET goes after FILE"),
+        (["lookup", SITES[0], "a.cdxj"], 2, f"a.cdxj goes first: seekwarc lookup a.cdxj {SITES[0]}"),
+        (["search", "tea", "a.fts"], 2, "a.fts goes first: seekwarc search a.fts tea"),
+        (["a.warc.zst"], 2, "a verb goes before it: seekwarc ls a.warc.zst"),
+        (["LS", "a.warc.zst"], 2, "did you mean ls?"),
+        (["--verbose", "ls", "a.warc.zst"], 2, "unknown option --verbose"),
+        (["extract", "a.warc.zst", "--to-dir", "new"], 2, "unknown option --to-dir; the following arguments"),
+        (
+            ["cat", "a.warc.zst", "--uri", SITES[0], "--date", "2026"],
+            2,
+            "--date: only with an --index; dates of",
+        ),
+        (["redact", "b.warc.gz", "--host", "a.org", "--in-place"], 2, "only a .warc.zst is changed in place"),
+        # Values.
+        (["cat", "a.warc.zst", "0", "--range", "10:5"], 2, "the range '10:5' ends before it begins"),
+        (
+            ["ls", "a.warc.zst", "--since", "2027", "--until", "2026"],
+            2,
+            "since is later than until",
+        ),
+        (["lookup", "a.cdxj", SITES[0], "--since", "x"], 2, "--since/--from: 'x' is not a date"),
+        (["ls", "a.warc.zst", "--uri", ""], 2, "argument --uri: is empty"),
+        (["split", "a.warc.zst", "--size", "1K", "-o", "b.warc.zst"], 2, "--size is 1024, not 65536 or more"),
+        (["split", "a.warc.zst", "--records", "0", "-o", "b.warc.zst"], 2, "'0' is not a number of records"),
+        (["ls", "http//example.org/a.warc.gz"], 2, "did you mean http://example.org/a.warc.gz?"),
+        (["ls", "s3:/bucket/a.warc.gz"], 2, "did you mean s3://bucket/a.warc.gz?"),
     ],
 )
 def test_a_mistake_is_named_with_the_way(
@@ -42,6 +96,7 @@ def test_a_mistake_is_named_with_the_way(
     except SystemExit as stop:
         found = int(stop.code or 0)
     text = capfd.readouterr().err
+    assert Path("notes.txt").read_text() == "just text\n"
     assert (found, said in text, "Traceback" in text) == (status, True, False), text
 
 
