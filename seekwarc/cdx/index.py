@@ -43,7 +43,7 @@ from seekwarc.read.record import Record
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source, open_stored
 from seekwarc.storage.source import RangeReadable, RangeSource, Stats
-from seekwarc.storage.zip_members import SEPARATOR, is_wacz, open_zip
+from seekwarc.storage.zip_members import ARCHIVE, SEPARATOR, is_wacz, open_zip
 
 __all__ = ["Capture", "Index", "IndexTarget", "Match"]
 
@@ -170,7 +170,7 @@ class Index(Closing):
         stats = Stats()
         if isinstance(targets[0], str) and is_wacz(targets[0]):
             archive = open_zip(targets[0], open_stored(targets[0]))
-            folder, given = targets[0] + IN_WACZ, targets[0] + SEPARATOR + "archive"
+            folder, given = targets[0] + IN_WACZ, targets[0] + SEPARATOR + ARCHIVE[:-1]
             files = given if files is None else files
             targets = [index_of(archive)]
         files = os.fspath(files) if files is not None else folder

@@ -32,11 +32,10 @@ from seekwarc.make.wacz_writing import pieces_of
 from seekwarc.read.digests import BlockDigests
 from seekwarc.read.record import Record
 from seekwarc.read.resync import is_shared
-from seekwarc.storage.zip_members import ZipArchive, check_ratio
+from seekwarc.storage.zip_members import ARCHIVE, ZipArchive, check_ratio
 
 __all__ = ["check_records", "read_lines"]
 
-FOLDER: Final = "archive/"
 PACKED: Final = (".cdx.gz", ".cdxj.gz")
 PLAIN: Final = (".cdx", ".cdxj")
 UNKNOWN: Final = (None, "", "-", "unk")
@@ -121,8 +120,8 @@ class _LineCheck:
     """Checks what lines say of themselves."""
 
     def __init__(self, archive: ZipArchive, findings: Findings, dates: Dates) -> None:
-        names = [(number, name) for number, name in enumerate(archive.members) if name.startswith(FOLDER)]
-        self._numbers = {name.removeprefix(FOLDER): number for number, name in names}
+        names = [(number, name) for number, name in enumerate(archive.members) if name.startswith(ARCHIVE)]
+        self._numbers = {name.removeprefix(ARCHIVE): number for number, name in names}
         self._findings = findings
         self._dates = dates
 
@@ -250,7 +249,7 @@ def check_records(archive: ZipArchive, lines: Iterable[bytes], findings: Finding
     """Read all WARC files, and compare each record with its lines; return how many lines there are."""
     places = _Places(lines)
     for number, name in enumerate(archive.members):
-        if name.startswith(FOLDER) and not name.endswith("/"):
+        if name.startswith(ARCHIVE) and not name.endswith("/"):
             comparison = _Comparison(name, number, places, findings)
             try:
                 for _ in Verifier(archive.open(name), listener=comparison):

@@ -24,7 +24,7 @@ from seekwarc.errors import FormatError, SeekWarcError, SourceNotFoundError
 from seekwarc.jobs.sorting import sorted_lines
 from seekwarc.storage.opening import open_stored
 from seekwarc.storage.source import RangeSource
-from seekwarc.storage.zip_members import SEPARATOR, ZipArchive, is_wacz, open_zip
+from seekwarc.storage.zip_members import ARCHIVE, SEPARATOR, ZipArchive, is_wacz, open_zip
 
 __all__ = ["RULES", "WaczFinding", "WaczReport", "validate_wacz"]
 
@@ -35,7 +35,7 @@ MAX_JSON: Final = 16 << 20
 VERSIONS: Final = ("1.0.0", "1.1.0", "1.1.1", "1.2.0")
 
 _FILES: Final = {
-    "archive/": re.compile(r"[^/]+\.warc(\.gz|\.zst)?", re.IGNORECASE),
+    ARCHIVE: re.compile(r"[^/]+\.warc(\.gz|\.zst)?", re.IGNORECASE),
     "indexes/": re.compile(r"[^/]+\.(idx|cdxj?(\.gz)?)", re.IGNORECASE),
     "pages/": re.compile(r"[^/]+\.jsonl", re.IGNORECASE),
 }
@@ -145,14 +145,14 @@ class _Check:
     def members(self, archive: ZipArchive) -> None:
         """Read all members: names, compression, checksums; hashes are kept."""
         names = [name for name in archive.members if not name.endswith("/")]
-        if not any(name.startswith("archive/") for name in names):
+        if not any(name.startswith(ARCHIVE) for name in names):
             self.found("W03", "", "no WARC file is in archive/")
         for name in names:
             info = archive.members[name]
             folder = name.partition("/")[0] + "/"
             if folder in _FILES and not _FILES[folder].fullmatch(name.removeprefix(folder)):
                 self.found("W17", name, f"only the specified files may be in {folder}")
-            if info.compress_type and (folder == "archive/" or name.endswith(".gz")):
+            if info.compress_type and (folder == ARCHIVE or name.endswith(".gz")):
                 self.found(
                     "W18", name, "is compressed by ZIP; players read ranges of it, so it must be stored"
                 )
@@ -162,7 +162,7 @@ class _Check:
             except FormatError as error:
                 self.found("W02", name, error.message)
                 continue
-            if folder == "archive/":
+            if folder == ARCHIVE:
                 self._archive_name(name, source)
 
     def _sum(self, name: str, pieces: Iterator[bytes], expected: int) -> None:

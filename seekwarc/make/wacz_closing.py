@@ -24,11 +24,11 @@ from seekwarc.format.dates import WarcDate
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.record import Record
 from seekwarc.read.resync import is_shared
-from seekwarc.storage.zip_members import SEPARATOR
+from seekwarc.storage.zip_members import ARCHIVE, SEPARATOR
 
 __all__ = ["Needed", "Original"]
 
-IN_WACZ: Final = SEPARATOR + "archive/"
+IN_WACZ: Final = SEPARATOR + ARCHIVE
 
 
 class Original(NamedTuple):

@@ -32,6 +32,7 @@ from seekwarc.read.record import Record
 from seekwarc.storage.expand import expand
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeSource
+from seekwarc.storage.zip_members import ARCHIVE
 from seekwarc.system import temporary_folder
 from seekwarc.write.files import Existing, refuse_same_file
 from seekwarc.write.opening import committed
@@ -150,7 +151,7 @@ def create_wacz(
                     processes=processes,
                     limits=limits,
                 ) as stored:
-                    yield from made.lines_of(file, f"archive/{name}", name, stored, limits)
+                    yield from made.lines_of(file, ARCHIVE + name, name, stored, limits)
 
         made.finish(file, lines(), folder)
         made.refuse_empty(list(named.values()))

@@ -19,14 +19,12 @@ from seekwarc.make.wacz_closing import Needed, Original
 from seekwarc.make.wacz_creating import Made
 from seekwarc.make.wacz_writing import PAGES, WaczOutput, WaczWriting, pieces_of
 from seekwarc.storage.opening import open_stored
-from seekwarc.storage.zip_members import ZipArchive, open_zip
+from seekwarc.storage.zip_members import ARCHIVE, ZipArchive, open_zip
 from seekwarc.system import temporary_folder
 from seekwarc.write.files import Existing, refuse_same_file
 from seekwarc.write.opening import committed
 
 __all__ = ["merge_wacz"]
-
-FOLDER = "archive/"
 
 
 def merge_wacz(
@@ -119,7 +117,7 @@ def _line(line: CdxjLine, **fields: str) -> bytes:
 def _copy_originals(found: Sequence[Original], name: str, file: WaczOutput) -> Iterator[bytes]:
     """Write records as a WARC file, as they are stored, and yield the lines of its index."""
     stored = (data for it in found for data in pieces_of(it.source.source, it.start, it.stop))
-    file.add(FOLDER + name, stored, sum(it.stop - it.start for it in found))
+    file.add(ARCHIVE + name, stored, sum(it.stop - it.start for it in found))
     offset = 0
     for one in found:
         length = one.stop - one.start
@@ -133,11 +131,11 @@ def _copy_files(
     """Copy the WARC files; return the new name of each."""
     renamed: dict[str, str] = {}
     for path in archive.members:
-        if path.startswith(FOLDER) and not path.endswith("/"):
-            name = path.removeprefix(FOLDER)
+        if path.startswith(ARCHIVE) and not path.endswith("/"):
+            name = path.removeprefix(ARCHIVE)
             bare, dot, ending = name.replace("/", "_").partition(".warc")
             renamed[name] = new = used.take(bare, dot + ending)
-            file.add_source(FOLDER + new, on_progress(archive.open(path), "copying"))
+            file.add_source(ARCHIVE + new, on_progress(archive.open(path), "copying"))
     return renamed
 
 

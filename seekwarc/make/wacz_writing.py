@@ -19,6 +19,7 @@ import seekwarc
 from seekwarc.format.json_text import json_text
 from seekwarc.make.zipnum import ClusterOutput
 from seekwarc.storage.source import RangeSource
+from seekwarc.storage.zip_members import ARCHIVE
 
 __all__ = ["PAGES", "WaczOutput", "WaczWriting", "pages_header", "pieces_of"]
 
@@ -94,7 +95,7 @@ class WaczOutput:
 
     def _info(self, path: str) -> ZipInfo:
         info = ZipInfo(path, (max(self._now.tm_year, FIRST_YEAR), *self._now[1:6]))
-        is_packed = path.startswith("archive/") or path.endswith(".gz")
+        is_packed = path.startswith(ARCHIVE) or path.endswith(".gz")
         info.compress_type = ZIP_STORED if is_packed else ZIP_DEFLATED
         info.external_attr = 0o644 << 16
         return info

@@ -38,6 +38,7 @@ from seekwarc.serve.ranges import joined
 from seekwarc.serve.representation import Representation
 from seekwarc.serve.stream import Workers, send_answer, while_connected
 from seekwarc.storage.source import RangeSource, SourceWrapper
+from seekwarc.storage.zip_members import ARCHIVE
 from seekwarc.system import temporary_folder
 from seekwarc.write.opening import open_output
 
@@ -95,7 +96,7 @@ class VirtualWacz:
                     "records without frames or members of their own cannot be offered as a WACZ; convert it"
                 )
                 raise UnsupportedError(text, source=name)
-            file.add_virtual(f"archive/{path}", self._bounds[-1])
+            file.add_virtual(ARCHIVE + path, self._bounds[-1])
             self._head = stored.tell()
             made.finish(file, lines, folder)
             self.known_size = file.finish({"title": name})

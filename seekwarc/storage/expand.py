@@ -12,8 +12,9 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Final, TypeVar
 
 from seekwarc.errors import FormatWarning, SeekWarcError, SourceError, SourceNotFoundError
@@ -41,8 +42,6 @@ COMPANIONS: Final = (*INDEX_ENDINGS, ".cdx.gz", ".seek", ".fts")
 """How the names of files that are made for archives end, and are kept beside them."""
 LIST: Final = ".json"
 WACZ: Final = ".wacz"
-IN_WACZ: Final = "archive/"
-"""Folder of the WARC files in a WACZ."""
 IS_UNFINISHED: Final = f"unfinished ({UNFINISHED})"
 IS_EMPTY: Final = "empty"
 IS_BESIDE: Final = "in a WACZ and beside it"
@@ -50,6 +49,9 @@ IS_OTHER: Final = "other"
 REASONS: Final = (IS_UNFINISHED, IS_EMPTY, IS_BESIDE, IS_OTHER)
 _ARCHIVE: Final = r"(?i)\.((mega)?warc(\.(gz|zstd?))?|arc(\.gz)?|wacz)$"
 _WILD: Final = "*?["
+_DEEP = re.compile(
+    r"(?:^|[/\\])(?P<any>\*\*)(?:[/\\]+|$)" if os.sep == "\\" else r"(?:^|/)(?P<any>\*\*)(?:/+|$)"
+)
 
 
 class Expanded:
@@ -172,7 +174,7 @@ def _members(folder: str | None, files: list[str]) -> Iterator[tuple[str, str | 
             yield file, place
             continue
         from seekwarc.storage.packages import warc_files_in
-        from seekwarc.storage.zip_members import SEPARATOR
+        from seekwarc.storage.zip_members import ARCHIVE, SEPARATOR
 
         # Code that opens the names meanwhile shares the directory, which costs requests to read.
         is_empty = True
@@ -186,7 +188,7 @@ def _members(folder: str | None, files: list[str]) -> Iterator[tuple[str, str | 
                 if beside in known and os.path.isfile(beside) and os.path.getsize(beside) == info.file_size:
                     _pass_over(name, IS_BESIDE)
                     continue
-                inner = info.filename.removeprefix(IN_WACZ)
+                inner = info.filename.removeprefix(ARCHIVE)
                 if wacz != file:
                     inner = f"{posixpath.basename(wacz)[: -len(WACZ)]}/{inner}"
                 yield name, inner if place is None else f"{place[: -len(WACZ)]}/{inner}"
@@ -217,16 +219,57 @@ def _files(name: str, leave_out: str | None) -> tuple[str | None, list[str]]:
         return os.path.join(name, ""), _checked(_archives_below(name, leave_out), name)
     if not _is_pattern(name) or os.path.exists(name) or _is_member(name):
         return None, [name]
-    from glob import glob
-
     folder = _literal_folder(name)
-    found = _outside(leave_out, sorted(glob(name, recursive=True)), folder)
+    found = _outside(leave_out, sorted({*_matching(name)}), folder)
     if not name.endswith(UNFINISHED):
         found = _finished(found)
     if not found:
         raise SourceNotFoundError("no file matches this pattern", source=name)
     files = [file for it in found for file in (_archives_below(it, leave_out) if os.path.isdir(it) else [it])]
     return folder, files
+
+
+def _matching(pattern: str) -> Iterator[str]:
+    """Yield what matches a pattern, in which `**` means folders at any depth."""
+    from glob import escape, glob
+
+    deep = _DEEP.search(pattern)
+    if deep is None:
+        yield from glob(pattern)
+        return
+    # Not `recursive=True`, which follows links that lead up until the names are too long.
+    begin, rest = pattern[: deep.start("any")], pattern[deep.end() :]
+    for root in glob(begin) if _is_pattern(begin) else [begin]:
+        for folder in _folders(root) if os.path.isdir(root or os.curdir) else ():
+            if not rest and folder:
+                yield folder
+            found = _matching(os.path.join(escape(folder), rest or "*"))
+            yield from (it for it in found if not (os.path.islink(it) and _leads_up(it)))
+
+
+def _leads_up(link: str) -> bool:
+    """Tell whether a link leads to a folder that it is in."""
+    folder = os.path.join(os.path.realpath(os.path.dirname(link)), "")
+    return folder.startswith(os.path.join(os.path.realpath(link), ""))
+
+
+def _folders(root: str) -> Iterator[str]:
+    """Yield a folder and those below it that are not hidden, each once, whatever links lead to it."""
+    # Those that it is in count as entered.
+    seen = {*map(str, Path(os.path.realpath(root or os.curdir)).parents)}
+    folders, links = [root], list[str]()
+    while folders or links:
+        folder = (folders or links).pop()
+        path = os.path.realpath(folder or os.curdir)
+        if path in seen:
+            continue
+        seen.add(path)
+        yield folder
+        with suppress(OSError):
+            for name in sorted(os.listdir(path)):
+                below = os.path.join(folder, name)
+                if not name.startswith(".") and os.path.isdir(below):
+                    (links if os.path.islink(below) else folders).append(below)
 
 
 def _outside(leave_out: str | None, found: list[str], folder: str) -> list[str]:

@@ -43,11 +43,11 @@ def open_source(target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadabl
 def _open_name(path: str | os.PathLike[str]) -> RangeSource:
     name = os.fsdecode(path)
     if ".wacz" in name.lower():
-        from seekwarc.storage.zip_members import is_wacz, open_zip
+        from seekwarc.storage.zip_members import ARCHIVE, is_wacz, open_zip
 
         if is_wacz(name):
             archive = open_zip(name, open_stored(name))
-            named = [it for it in archive.members if it.startswith("archive/")]
+            named = [it for it in archive.members if it.startswith(ARCHIVE)]
             raise UnsupportedError(
                 f"is a WACZ, not a WARC file; name the one in it that you mean: NAME.wacz!/{named[0]}"
                 if named

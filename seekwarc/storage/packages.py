@@ -14,11 +14,10 @@ from zipfile import ZipInfo
 
 from seekwarc.errors import FormatError
 from seekwarc.storage.opening import open_stored
-from seekwarc.storage.zip_members import SEPARATOR, ZipArchive, open_zip
+from seekwarc.storage.zip_members import ARCHIVE, SEPARATOR, ZipArchive, open_zip
 
 __all__ = ["is_several", "warc_files_in"]
 
-FOLDER: Final = "archive/"
 MAX_LIST: Final = 16 << 20
 MAX_FILES: Final = 10_000
 
@@ -42,7 +41,7 @@ def warc_files_in(name: str) -> Iterator[tuple[str, ZipInfo]]:
     for wacz in waczs:
         archive = open_zip(wacz, open_stored(wacz))
         for info in archive.members.values():
-            if info.filename.startswith(FOLDER) and not info.is_dir():
+            if info.filename.startswith(ARCHIVE) and not info.is_dir():
                 yield wacz, info
 
 
@@ -51,7 +50,7 @@ def _waczs(name: str) -> tuple[list[str], ZipArchive | None]:
         return _listed(name), None
     archive = open_zip(name, open_stored(name))
     inner = [it for it in archive.members if it.lower().endswith(".wacz")]
-    is_plain = any(it.startswith(FOLDER) for it in archive.members) or not inner
+    is_plain = any(it.startswith(ARCHIVE) for it in archive.members) or not inner
     return [name] if is_plain else [name + SEPARATOR + it for it in inner], archive
 
 

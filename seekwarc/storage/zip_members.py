@@ -30,9 +30,11 @@ from seekwarc.storage.source import RangeSource, SmallReads
 from seekwarc.storage.source_file import SourceFile
 from seekwarc.storage.streams import FileObjectSource
 
-__all__ = ["SEPARATOR", "ZipArchive", "check_ratio", "is_wacz", "open_zip", "split_name"]
+__all__ = ["ARCHIVE", "SEPARATOR", "ZipArchive", "check_ratio", "is_wacz", "open_zip", "split_name"]
 
 SEPARATOR: Final = "!/"
+ARCHIVE: Final = "archive/"
+"""Folder of the WARC files in a WACZ."""
 MAX_NESTED: Final = 3
 """Archives in one another that a name may mean."""
 MAX_DIRECTORY: Final = 8 << 20

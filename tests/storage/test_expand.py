@@ -226,3 +226,22 @@ def test_an_index_is_recognised_by_its_name() -> None:
     assert index_ending("crawl.cdxj?.warc") is None, "a file may have such a name"
     assert index_ending("crawl.warc.zst") is None
     assert index_ending(b"") is None
+
+
+@pytest.mark.parametrize("pattern", ["crawls/**/*", "crawls/**", "**/*.*", "crawl?/**/[a-f]*", "**/b/**/*"])
+def test_a_pattern_ends_though_links_lead_up(tree: Path, pattern: str) -> None:
+    (tree / "elsewhere").mkdir()
+    (tree / "elsewhere" / "z.warc").write_bytes(b"x")
+    wanted = {*names(pattern)}
+    (tree / "crawls" / "b" / "up").symlink_to(tree / "crawls")
+    (tree / "crawls" / "b" / "self").symlink_to(".")
+    assert {*names(pattern)} == wanted
+    (tree / "crawls" / "b" / "other").symlink_to(tree / "elsewhere")
+    inside = set(names("crawls/**/z.warc"))
+    assert inside == {"crawls/b/other/z.warc"}
+
+
+@pytest.mark.parametrize("pattern", ["none/**/*", "**/none", "crawls/**/none/*"])
+def test_a_pattern_without_a_match_is_refused(tree: Path, pattern: str) -> None:
+    with pytest.raises(SourceNotFoundError, match="no file matches"):
+        names(pattern)
