@@ -57,7 +57,7 @@ from seekwarc.read.reader import WholeReader
 from seekwarc.read.record import Record
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source, open_stored
-from seekwarc.storage.zip_members import SEPARATOR, is_wacz, open_zip
+from seekwarc.storage.zip_members import ARCHIVE, SEPARATOR, is_wacz, open_zip
 from seekwarc.system import temporary_folder, threads_for
 from seekwarc.write.files import refuse_url, unwritable
 from seekwarc.write.opening import committed, committed_together, open_output
@@ -65,8 +65,8 @@ from seekwarc.write.output import Output
 
 __all__ = ["ChainDuplicates", "ChainOriginals", "chained"]
 
-FOLDER: Final = "archive/"
-MADE_AGAIN: Final = (FOLDER, "indexes/", MANIFEST, "datapackage-digest.json")
+
+MADE_AGAIN: Final = (ARCHIVE, "indexes/", MANIFEST, "datapackage-digest.json")
 """How the names of members begin that are not copied from one WACZ to another."""
 
 
@@ -186,7 +186,7 @@ def _opened(job: CopyJob, opened: ExitStack, name: str) -> _Archive:
         parts = opened.enter_context(parts_of([name], None, job.limits))
         return _Archive(name, parts, _first_date(parts, job.limits), [])
     archive = open_zip(name, open_stored(name))
-    paths = [f"{name}{SEPARATOR}{it}" for it in archive.members if it.startswith(FOLDER) and it[-1] != "/"]
+    paths = [f"{name}{SEPARATOR}{it}" for it in archive.members if it.startswith(ARCHIVE) and it[-1] != "/"]
     if not paths:
         raise FormatError("is a WACZ without WARC files", source=name)
     parts = opened.enter_context(parts_of(paths, None, job.limits))
@@ -425,7 +425,7 @@ class _Run:
         def lines() -> Iterator[bytes]:
             for part in archive.parts:
                 path = part.name.rpartition(SEPARATOR)[2]
-                name = path.removeprefix(FOLDER)
+                name = path.removeprefix(ARCHIVE)
                 stored = job.on_progress(open_source(made[part.name] or part.name), "packing")
                 yield from index.lines_of(file, path, name, stored, job.limits, on_problem=self._note)
 
