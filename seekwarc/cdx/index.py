@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import islice, takewhile
 from operator import attrgetter
-from typing import BinaryIO, Final, NoReturn, Self, TypeAlias, Unpack, cast
+from typing import BinaryIO, Final, Self, TypeAlias, Unpack, cast
 
 from seekwarc.cdx.chain import Chain
 from seekwarc.cdx.limits import MAX_BLOCK_SIZE, MAX_CELL_SIZE, MAX_GROUP_SIZE, IndexLimits
 from seekwarc.cdx.lines import IndexLine, SortedLines, StoredLines
 from seekwarc.cdx.nearby import NearbyIndex
+from seekwarc.cdx.one_by_one import OneByOne
 from seekwarc.cdx.others import refuse_others
 from seekwarc.cdx.places import folder_of, located
 from seekwarc.cdx.ranges import Match, date_in, distance, key_ranges
@@ -94,25 +95,6 @@ class Capture(CdxjLine):
             SourceError: The file cannot be opened.
         """
         return self._opened(self, resolve)
-
-
-class _Found:
-    """The iterator over captures that a look-up returns: it says what to do instead of `lookup(uri)[0]`."""
-
-    def __init__(self, captures: Iterator[Capture]) -> None:
-        self._captures = captures
-
-    def __iter__(self) -> Iterator[Capture]:
-        return self
-
-    def __next__(self) -> Capture:
-        return next(self._captures)
-
-    def __getitem__(self, _: object) -> NoReturn:
-        raise TypeError(
-            "the captures of a look-up come one after the other, and are not a list: use next(...) for the "
-            "first, list(...) for all, or `latest(uri)` for the latest"
-        )
 
 
 class Index(Closing):
@@ -317,7 +299,7 @@ class Index(Closing):
             if closest is not None:
                 raise ValueError(f'`closest` needs match="exact", not {match!r}')
             lines = heapq.merge(*(self._between(*it) for it in ranges), key=attrgetter("head"))
-            return _Found(it for it in self._captures(lines) if _is_within(it.timestamp, first, last))
+            return OneByOne(it for it in self._captures(lines) if _is_within(it.timestamp, first, last))
         # The lines of one key are sorted by date, so dates narrow the range of lines.
         ranges = [
             (start + first.encode("ascii"), start + last.encode("ascii") + AFTER_DIGITS if last else stop)
@@ -325,11 +307,11 @@ class Index(Closing):
         ]
         if closest is None:
             found = heapq.merge(*(self._between(*it) for it in ranges), key=date_in)
-            return _Found(self._same(uri, self._captures(found)))
+            return OneByOne(self._same(uri, self._captures(found)))
         wanted = date_of_digits(nearest)
         found = heapq.merge(*(self._outward(*it, wanted) for it in ranges), key=partial(distance, wanted))
         nearby = (it for it in self._same(uri, self._captures(found)) if it.is_capture)
-        return _Found(in_order(uri, nearby, attrgetter("uri")))
+        return OneByOne(in_order(uri, nearby, attrgetter("uri")))
 
     def _same(self, uri: str, captures: Iterator[Capture]) -> Iterator[Capture]:
         """Yield those that count as captures of a URI, each once, of lines with its keys."""

@@ -11,7 +11,6 @@ from typing import Any, Final, NoReturn, TypeVar
 
 from seekwarc.format.header_fields import whole_number
 from seekwarc.format.words import did_you_mean
-from seekwarc.options import check_range
 from seekwarc.system import cores
 
 __all__ = [
@@ -143,19 +142,12 @@ def filled(text: str) -> str:
     return text
 
 
-def whole(name: str, limits: range | None = None) -> Callable[[str], int]:
-    """Return a type of arguments: a whole number, which may be negative, within the limits of an option."""
-
-    def parsed(text: str) -> int:
-        try:
-            value = int(text)
-        except ValueError:
-            raise ValueError(f"{text!r} is not a whole number") from None
-        if limits is not None:
-            check_range(name, value, limits[0], limits[-1])
-        return value
-
-    return argument(parsed)
+def whole(text: str) -> int:
+    """Return a whole number, as a type of arguments whose limits are checked elsewhere."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
 
 
 def add_json_argument(parser: Arguments, each: str | None = None) -> None:

@@ -137,7 +137,7 @@ def _add_options(group: Arguments, options: type[Options], without: Collection[s
             elif isinstance(it.values, range) and how["metavar"] == "SIZE":
                 how["type"] = argument(partial(_size, name, it.values))
             else:
-                how["type"] = whole(name, it.values if isinstance(it.values, range) else None)
+                how["type"] = whole
             group.add_argument(how.pop("flag"), dest=name, **how)
 
 

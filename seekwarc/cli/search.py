@@ -40,7 +40,7 @@ from seekwarc.cli.printing import printable, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.selecting import add_date_arguments, add_host_argument, archives_named
 from seekwarc.cli.targets import open_archive, refuse_swapped
-from seekwarc.errors import NotFoundError
+from seekwarc.errors import NotFoundError, SeekWarcError, UnsupportedError
 from seekwarc.format.conditions import checked_type
 from seekwarc.format.json_text import json_text
 from seekwarc.format.words import counted
@@ -134,8 +134,12 @@ def _opened(options: argparse.Namespace) -> Iterator[SearchIndex]:
     if files == [name]:
         # What cannot be searched is said before all else.
         version_of(name)
-        with open_archive(name) as archive:
-            _ = archive.compression
+        try:
+            with open_archive(name) as archive:
+                _ = archive.compression
+        except UnsupportedError as error:
+            text = "is neither a search index, as `seekwarc index --text` makes it, nor an archive"
+            raise SeekWarcError(text, source=name) from error
     with ExitStack() as opened:
         beside = None if options.no_index else search_index_beside([name], files)
         if beside is None:

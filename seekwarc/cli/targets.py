@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 import sys
 from typing import TYPE_CHECKING, BinaryIO, Unpack
 
@@ -43,6 +42,8 @@ def output_target(name: str) -> str | BinaryIO:
 def refuse_swapped(verb: str, file: str, other: str) -> None:
     """Refuse a file that is named after what is looked for in it."""
     if not os.path.exists(file) and os.path.isfile(other):
+        import shlex
+
         raise SeekWarcError(f"{other} goes first: {shlex.join(['seekwarc', verb, other, file])}")
 
 

@@ -45,7 +45,7 @@ def add_train_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--level",
-        type=whole("level"),
+        type=whole,
         default=DEFAULT_LEVEL,
         metavar="N",
         help="compression level that it will be used with, -7 to 22 (default: 3)",

@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
         return max(_validate(name, chain, options) for name in options.files)
     others = [it for it in options.files if options.action == "merge" and os.path.isfile(it)]
     for name in [*others, options.output]:
-        if not is_wacz(name) and name not in STANDARD_OUTPUT:
+        if not is_wacz(name) and name not in STANDARD_OUTPUT and os.path.splitext(name)[1]:
             raise SeekWarcError("is not a WACZ, whose name ends with .wacz", source=name)
     target, existing = output_target(options.output), existing_option(options)
     texts = {"title": options.title, "description": options.description}

@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from pathlib import Path
 from typing import Final, TypeVar
 
 from seekwarc.errors import FormatWarning, SeekWarcError, SourceError, SourceNotFoundError
@@ -255,8 +254,11 @@ def _leads_up(link: str) -> bool:
 
 def _folders(root: str) -> Iterator[str]:
     """Yield a folder and those below it that are not hidden, each once, whatever links lead to it."""
-    # Those that it is in count as entered.
-    seen = {*map(str, Path(os.path.realpath(root or os.curdir)).parents)}
+    # The folders that it is in count as entered.
+    seen, above = set[str](), os.path.realpath(root or os.curdir)
+    while (parent := os.path.dirname(above)) != above:
+        above = parent
+        seen.add(above)
     folders, links = [root], list[str]()
     while folders or links:
         folder = (folders or links).pop()

@@ -39,12 +39,12 @@ def crawl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         (["convert", "a.warc.zst", ""], 2, "name the new file too"),
         (["convert", "a.warc.zst", "--to-dir", "notes.txt"], 2, "cannot be created: it is a file"),
         (["convert", "a.warc.zst", "b.warc.zst", "--level", "fast"], 2, "'fast' is not a whole number"),
-        (["convert", "a.warc.zst", "b.warc.zst", "--level", "99"], 2, "--level: level is 99, not within"),
+        (["convert", "a.warc.zst", "b.warc.zst", "--level", "99"], 2, "level is 99, not within"),
         # The wrong kind of file.
         (["ls", "a.cdxj"], 1, "an index, which `seekwarc lookup` reads"),
         (["ls", "a.fts"], 1, "a search index, which `seekwarc search` reads"),
         (["lookup", "notes.txt", SITES[0]], 2, "is not an index: it begins with b'just text'"),
-        (["search", "notes.txt", "tea"], 1, "not a WARC file"),
+        (["search", "notes.txt", "tea"], 2, "is neither a search index, as"),
         (["index", "a.warc.zst", "--text", "-o", "notes.txt"], 2, "exists and is not a search index"),
         (
             ["serve", "a.warc.zst", "--search", "notes.txt"],
