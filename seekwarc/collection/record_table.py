@@ -355,9 +355,13 @@ class RecordTable:
         """Return the oldest entries with a payload digest and these values of columns, in order."""
         return self.some(limit, oldest=True, digest_key=_key_of(digest), **values)
 
-    def first(self, limit: int, digest: Digest, **values: object) -> Sequence[Entry]:
-        """Return the first entries with a payload digest and these values of columns; sorts all of them."""
-        return self.some(limit, oldest=False, digest_key=_key_of(digest), **values)
+    def first(self, limit: int, digest: Digest, status: int) -> Sequence[Entry]:
+        """Return the first entries with a payload digest and a status; sorts all of those with the digest."""
+        self._prepare()
+        # The marks keep SQLite from reading all entries with the status, or all, for the sake of the order.
+        condition = "digest_key = ? AND +status = ? ORDER BY +n"
+        rows = self._reader.rows(f"{SELECT} WHERE {condition} LIMIT {limit}", (_key_of(digest), status))
+        return [self._entry(row) for row in rows]
 
     def _entries(self, condition: str, *values: object) -> Sequence[Entry]:
         self._prepare()

@@ -89,7 +89,7 @@ class ChainDuplicates(Duplicates):
     def _older(self, entry: Entry, digest: Digest) -> list[Entry]:
         if (first := self._first.get(digest.key)) is None:
             # A digest may have a million of them, of which only the first few count.
-            found = self._table.first(MAX_COMPARED, digest, status=ELIGIBLE)
+            found = self._table.first(MAX_COMPARED, digest, ELIGIBLE)
             first = self._first.put(digest.key, list(found))
         own = _archive_of(entry.filename)
         return list(takewhile(lambda it: _archive_of(it.filename) != own, first))

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seekwarc import Entry, WarcDate
+from seekwarc import Digest, Entry, WarcDate
 from seekwarc.collection.record_table import Query, RecordTable
 from seekwarc.errors import TargetError
 from seekwarc.format.uri import as_utf8
@@ -248,6 +248,36 @@ def test_text_is_looked_for_as_it_is_kept() -> None:
     table.extend([Entry("a.warc", 0, id="caf\udce9")])
     assert [it.id for it in table.by_id("caf\udce9")] == ["caf%E9"]
     assert table.by_id("caf%E9") == table.by_id("caf\udce9")
+
+
+def test_the_first_entries_of_a_digest_cost_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+
+    def counted(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        connection = connect(*arguments, **options)
+        connection.set_progress_handler(lambda: made.append(1), 100)
+        return connection
+
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", counted)
+    count, digests = 20_000, [Digest.of("sha1", bytes([number]) * 20) for number in range(100)]
+    table = RecordTable()
+    table.extend(
+        # Later ones are older.
+        Entry(
+            "a.warc",
+            at,
+            payload_digest=digests[at % 100],
+            status=at % 3,
+            date=WarcDate.parse(f"{3000 - at % 900}"),
+        )
+        for at in range(count)
+    )
+    table.finish()
+    made.clear()
+    assert [it.offset for it in table.first(3, digests[7], 2)] == [107, 407, 707]
+    assert len(made) * 100 < 20 * count // 100
+    table.close()
 
 
 @pytest.mark.large
