@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import zlib
 from typing import Final
 
@@ -19,6 +20,7 @@ ENOUGH: Final = 16
 MARKS: Final = (b"{", b"\t", b"!", b"CDX", b"WARC/", b"filedesc:", b"PK\3\4")
 """What the first line of an index has, or of what is refused for another reason."""
 SHOWN: Final = 40
+_DATED = re.compile(rb"[^ ]+ [0-9]+ ")
 
 
 def refuse_others(begin: bytes, name: str) -> None:
@@ -28,7 +30,8 @@ def refuse_others(begin: bytes, name: str) -> None:
         SeekWarcError: It is an archive, or text that is not an index, or a ZIP file not named as a WACZ.
     """
     first, end, _ = begin.partition(b"\n")
-    if end and first.isascii() and first.strip() and not any(it in first for it in MARKS):
+    is_line = any(it in first for it in MARKS) or _DATED.match(first) is not None
+    if end and first.isascii() and first.strip() and not is_line:
         raise SeekWarcError(
             f"is not an index: it begins with {first[:SHOWN]!r}; `seekwarc index` makes one", source=name
         )
