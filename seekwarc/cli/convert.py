@@ -63,7 +63,6 @@ from seekwarc.errors import (
 )
 from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import Dictionary
-from seekwarc.frames.encoder import DEFAULT_LEVEL
 from seekwarc.frames.pieces import Compression
 from seekwarc.jobs.outcome import Job, Status
 from seekwarc.jobs.work import JobContext
@@ -171,7 +170,7 @@ class _Converting:
         self, job: Job, source: str | BinaryIO, target: str | BinaryIO, context: JobContext
     ) -> _Made:
         settings = dict(self.settings)
-        level = settings.get("level", DEFAULT_LEVEL)
+        level = settings.get("level")
         gains: tuple[Gain, ...] = ()
         if self.trains:
             self._check_before_training(job, source)

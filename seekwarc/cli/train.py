@@ -20,7 +20,6 @@ from seekwarc.cli.sizes import SIZE, human_size
 from seekwarc.cli.targets import existing_option, input_target, output_target
 from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE
-from seekwarc.frames.encoder import DEFAULT_LEVEL
 from seekwarc.make.training import DEFAULT_SIZE, Gain, Training, train
 from seekwarc.storage.expand import expand
 from seekwarc.write.files import refuse_same_file
@@ -46,9 +45,8 @@ def add_train_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--level",
         type=whole,
-        default=DEFAULT_LEVEL,
         metavar="N",
-        help="compression level that it will be used with, -7 to 22 (default: 3)",
+        help="compression level that it will be used with, -7 to 22 (default: that of convert)",
     )
     parser.add_argument(
         "--samples",

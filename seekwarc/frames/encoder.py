@@ -6,6 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import groupby
 from typing import Final, NamedTuple, Protocol, TypeVar
 
 import xxhash
@@ -17,6 +18,7 @@ from seekwarc.frames.dictionary import Dictionary
 
 __all__ = [
     "DEFAULT_LEVEL",
+    "DEFAULT_SMALL_LEVEL",
     "MAX_FRAME_SIZE",
     "MAX_LEVEL",
     "MIN_FRAME_SIZE",
@@ -31,6 +33,12 @@ __all__ = [
 MIN_LEVEL: Final = -7
 MAX_LEVEL: Final = 22
 DEFAULT_LEVEL: Final = 3
+DEFAULT_SMALL_LEVEL: Final = 6
+"""Of frames of up to `MAX_SMALL` without a dictionary. At level 3 small pages are 1 to 5 % larger than by
+gzip -6; at 6 they are as large, and made as fast as by gzip. With a dictionary 6 takes four times as long as
+3 and saves 2 %."""
+MAX_SMALL: Final = 256 << 10
+"""Up to this size the codec has parameters of its own."""
 MIN_FRAME_SIZE: Final = 64 << 10
 MAX_FRAME_SIZE: Final = 8 << 20
 """No frame holds more content, so that none needs a window above what every decoder must have."""
@@ -76,11 +84,15 @@ class RecordEncoder(Protocol):
 
 
 class FrameEncoder:
-    """Makes frames that state size, checksum and dictionary, the same for the same content, in any thread."""
+    """Makes frames that state size, checksum and dictionary, the same for the same content, in any thread.
 
-    def __init__(self, level: int, dictionary: Dictionary | None) -> None:
+    Without a level, that of each frame follows from the size of its content.
+    """
+
+    def __init__(self, level: int | None, dictionary: Dictionary | None) -> None:
         # Level 0 is the codec's name for its default, which not all of its functions know.
         self._level = level or DEFAULT_LEVEL
+        self._small_level = DEFAULT_SMALL_LEVEL if level is None and dictionary is None else self._level
         self._dictionary = dictionary
         self._contexts = threading.local()
 
@@ -101,13 +113,19 @@ class FrameEncoder:
             for data, content in zip(made, contents, strict=True)
         ]
 
+    def _level_of(self, content: Buffer) -> int:
+        return self._small_level if len(content) <= MAX_SMALL else self._level
+
     def encode(self, content: Buffer) -> EncodedFrame:
         """Make one frame."""
-        return self._encode_all((content,), self._level)[0]
+        return self._encode_all((content,), self._level_of(content))[0]
 
     def encode_each(self, contents: Sequence[Buffer]) -> list[EncodedFrame]:
         """Make a frame of each content."""
-        return self._encode_all(contents, self._level)
+        frames: list[EncodedFrame] = []
+        for level, run in groupby(contents, self._level_of):
+            frames += self._encode_all([*run], level)
+        return frames
 
     def encode_smallest(self, content: Buffer) -> EncodedFrame:
         """Make one frame, at the level of `encode` or that of data that do not compress: the smaller."""
@@ -126,7 +144,7 @@ class FrameEncoder:
 
     def encode_chunk(self, content: Buffer, small_frame: int) -> list[EncodedFrame]:
         """Make one frame, or several of `small_frame` bytes, cheap to read, of incompressible content."""
-        (frame,) = self._encode_all((content,), self._level)
+        frame = self.encode(content)
         if len(content) <= small_frame or len(frame.data) <= len(content) * NOT_WORTH_IT:
             return [frame]
         # The lowest effort does: there is little to be gained whatever is tried.

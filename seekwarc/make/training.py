@@ -212,7 +212,7 @@ class GainMeter:
         if keep and (number := self._kept.draw(name)) is not None:
             self._kept.put(name, number, _beginning(record, MEASURED_SIZE))
 
-    def gains(self, dictionary: Dictionary, level: int) -> tuple[Gain, ...]:
+    def gains(self, dictionary: Dictionary, level: int | None) -> tuple[Gain, ...]:
         """Compress the kept records of each file with and without a dictionary."""
         without, with_it = FrameEncoder(level, None), FrameEncoder(level, dictionary)
         gains = []
@@ -298,7 +298,7 @@ def train(
     files: str | os.PathLike[str] | Iterable[Trained],
     *,
     size: int = DEFAULT_SIZE,
-    level: int = DEFAULT_LEVEL,
+    level: int | None = None,
     samples: int | None = None,
     on_progress: Progress = no_progress,
     **limits: Unpack[ReadLimits],
@@ -316,7 +316,7 @@ def train(
         files: .warc, .warc.gz or .warc.zst, recognized by content; folders, and patterns. One, or several;
             may be pipes.
         size: Maximum size of the dictionary in bytes; it is smaller if the samples are few.
-        level: Compression level that it will be used with, -7 to 22.
+        level: Compression level that it will be used with, -7 to 22; the writer's default unless given.
         samples: Maximum number of samples; as many as help unless given.
         on_progress: Wraps each source that is read, to report progress.
         **limits: Limits of reading; see `Reader`.
@@ -328,7 +328,8 @@ def train(
         SourceError: A file cannot be read.
     """
     check_range("size", size, MIN_DICTIONARY_SIZE, MAX_SIZE)
-    check_range("level", level, MIN_LEVEL, MAX_LEVEL)
+    if level is not None:
+        check_range("level", level, MIN_LEVEL, MAX_LEVEL)
     if samples is not None:
         check_range("samples", samples, 1, 1 << 62)
     names: list[Trained] = list(expand(files))
@@ -345,7 +346,7 @@ def trained_on(
     count: int,
     *,
     size: int = DEFAULT_SIZE,
-    level: int = DEFAULT_LEVEL,
+    level: int | None = None,
     samples: int | None = None,
 ) -> Training:
     """Train a dictionary on the records of a number of archives; see `train`."""
@@ -370,11 +371,12 @@ def trained_on(
     return Training(dictionary, len(chosen), sum(map(len, chosen)), sampler.strata(), gains)
 
 
-def _trained(samples: list[bytes], size: int, level: int) -> Dictionary:
+def _trained(samples: list[bytes], size: int, level: int | None) -> Dictionary:
     have = sum(map(len, samples))
     if len(samples) < MIN_SAMPLES or have < SIZE_TO_SAMPLES * MIN_DICTIONARY_SIZE:
         raise FormatError(
             f"too little to train a dictionary on: {counted(len(samples), 'sample')} of {have} bytes in all; "
             "give more records"
         )
+    level = DEFAULT_LEVEL if level is None else level
     return Dictionary.train(samples, size=min(size, have // SIZE_TO_SAMPLES), level=level)

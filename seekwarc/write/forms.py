@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from seekwarc.errors import TargetError
 from seekwarc.frames.deflate import DEFAULT_GZIP_LEVEL, MAX_GZIP_LEVEL, DeflateEncoder, PlainEncoder
 from seekwarc.frames.dictionary import Dictionary
-from seekwarc.frames.encoder import DEFAULT_LEVEL, MAX_LEVEL, MIN_LEVEL, FrameEncoder, RecordEncoder
+from seekwarc.frames.encoder import MAX_LEVEL, MIN_LEVEL, FrameEncoder, RecordEncoder
 from seekwarc.frames.pieces import Compression
 from seekwarc.options import check_range
 from seekwarc.write.file_layout import ExistingFile, FileLayout, MemberLayout, TableMode
@@ -88,5 +88,4 @@ def form_of(compression: Compression, options: WriteOptions, dictionary: Diction
         return Form("gz", DeflateEncoder(DEFAULT_GZIP_LEVEL if level is None else level), "none", size)
     if compression == "none":
         return Form("none", PlainEncoder(), "none", size)
-    encoder = FrameEncoder(DEFAULT_LEVEL if level is None else level, dictionary)
-    return Form("zst", encoder, options.tables or "large", size)
+    return Form("zst", FrameEncoder(level, dictionary), options.tables or "large", size)

@@ -65,7 +65,7 @@ class WriteOptions(Options):
         values=range(MIN_LEVEL, MAX_LEVEL + 1),
         flag="--level",
         metavar="N",
-        help="compression level, -7 to 22 (default: 3)",
+        help="compression level, -7 to 22 (default: 6 for frames of up to 256K without a dictionary, else 3)",
     )
     frame_size: int = option(
         default=DEFAULT_FRAME_SIZE,

@@ -67,7 +67,8 @@ class Writer(TypedWrites):
             written, and appears when it is complete.
         compression: "zst", "gz" (one gzip member per record) or "none"; by the target's name (.warc.zst,
             .warc.gz or .warc) unless given. Only a .warc.zst can be read by range.
-        level: Compression level, -7 to 22 (default 3); for gzip 0 to 9 (default 6).
+        level: Compression level, -7 to 22 (default: 6 for frames of up to 256 KiB without a dictionary, else
+            3); for gzip 0 to 9 (default 6).
         frame_size: Maximum content of a frame, 64 KiB to 8 MiB (default 1 MiB): bytes, or "256K". Larger
             frames compress better, smaller ones make short reads cheaper.
         threads: Threads that compress; one per core, four at most, unless given. The number does not change

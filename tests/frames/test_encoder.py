@@ -46,6 +46,21 @@ def test_a_dictionary_makes_small_frames_smaller() -> None:
     assert len(with_one) < len(without)
 
 
+def test_without_a_level_that_of_a_frame_follows_from_its_size() -> None:
+    contents = [text(1000), text(300_000), text(5000), text(256 * KIB)]
+    at_3, at_6 = (FrameEncoder(level, None).encode_each(contents) for level in (3, 6))
+    expected = [at_6[0], at_3[1], at_6[2], at_6[3]]
+    encoder = FrameEncoder(None, None)
+    assert encoder.encode_each(contents) == [*map(encoder.encode, contents)] == expected
+    assert encoder.encode_chunk(contents[2], 128 * KIB) == [at_6[2]]
+    assert at_3[0] != at_6[0]
+
+
+def test_with_a_dictionary_small_frames_have_the_level_of_large_ones() -> None:
+    encoders = [FrameEncoder(level, small_dictionary()) for level in (None, 3)]
+    assert encoders[0].encode(text(5000)) == encoders[1].encode(text(5000))
+
+
 def test_content_that_compresses_stays_in_one_frame() -> None:
     content = text(MIB)
     encoder = FrameEncoder(3, None)

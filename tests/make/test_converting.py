@@ -21,6 +21,7 @@ from seekwarc.storage.local import BytesSource
 from seekwarc.storage.streams import PipeSource
 from tests.conftest import SAMPLES, VECTORS
 from tests.support.foreign import Foreign, gzip_member, text, zstd_frame
+from tests.support.generated import CRAWLS, gzipped
 from tests.support.sources import Pipe, RecordingSource
 from tests.support.writing import FailingFile, WriteOnly, noise
 
@@ -285,6 +286,25 @@ def test_what_converting_mends_is_not_warned_of(tmp_path: Path) -> None:
     made.frame(shared)
     convert(made.bytes(), tmp_path / "new.warc.zst")
     assert verify(tmp_path / "new.warc.zst").codes == {}
+
+
+@pytest.mark.parametrize("name", CRAWLS)
+def test_a_new_file_is_no_larger_than_that_of_gzip(name: str) -> None:
+    stored = gzipped(name)
+    new = io.BytesIO()
+    assert convert(BytesSource(stored), new, "zst").target_size <= len(stored) * 1.01
+    assert gzip.decompress(stored) == decompressed(new.getvalue())
+
+
+@pytest.mark.needs("samples")
+@pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
+def test_samples_are_no_larger_than_by_gzip(samples: Path) -> None:
+    by_gzip = new = 0
+    for path in samples.glob("*.warc*"):
+        if path.name not in BROKEN:
+            by_gzip += convert(path, io.BytesIO(), "gz", level=6).target_size
+            new += convert(path, io.BytesIO(), "zst").target_size
+    assert new <= by_gzip * 1.01
 
 
 @pytest.mark.needs("samples")
