@@ -16,8 +16,11 @@ it is no older than FILE.) The last line says what the files converted took befo
 --dry-run keeps nothing. What can be converted in 20 seconds is, and its sizes and the exit status of the run
 are said; of more, a sample is converted in that time, and the likely sizes and hours of all are said.
 
-With a dictionary, its saving is measured on some of the records. `--dictionary train` trains one on records
-of SRC, which is then read twice, and measures on other records.
+With a dictionary, its saving is measured on some of the records. `--dictionary auto` trains one on a sample
+of SRC, and keeps it if that makes DST smaller by more than a tenth. `--dictionary train` trains it on all
+records, so SRC is read twice, and keeps it if it helps at all. Both measure on other records. Without one,
+the last line says what it would save: it is not the default, since some programs that read a .warc.zst
+cannot read one that has a dictionary.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ import re
 import warnings
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from seekwarc.cli.arguments import add_flag, add_json_argument
 from seekwarc.cli.batch import (
@@ -45,6 +48,7 @@ from seekwarc.cli.batch import (
     writer_options_of_each,
 )
 from seekwarc.cli.options import (
+    AUTO,
     TRAIN,
     add_limit_arguments,
     add_writer_arguments,
@@ -75,8 +79,13 @@ from seekwarc.write.files import is_special, refuse_same_file
 from seekwarc.write.opening import open_output
 from seekwarc.write.writer import Writer
 
+if TYPE_CHECKING:
+    from seekwarc.make.trying import Trial
+
 __all__ = ["add_arguments", "run"]
 
+MIN_ADVISED: Final = 1 << 20
+"""Smaller files are converted without advice: there is little that a dictionary could save."""
 SUFFIXES = {"zst": ".zst", "gz": ".gz", "none": ""}
 
 
@@ -98,20 +107,22 @@ def run(options: argparse.Namespace) -> int:
     to: Compression = options.to or "zst"
     jobs = planned_jobs(options, lambda name: renamed(name, SUFFIXES[to]))
     compression = to if options.to_dir is not None else _compression(options, jobs[0].target or "")
-    trains = options.dictionary == TRAIN
-    if trains:
+    made = options.dictionary if options.dictionary in (AUTO, TRAIN) else None
+    if made is not None:
         options.dictionary = None
     settings = writer_options_of_each(options, jobs) if compression == "zst" else writer_options(options)
     limits = limit_options(options)
-    if options.dry_run and not trains:
+    if options.dry_run and made is None:
         from seekwarc.cli.estimates import print_estimate
 
         if print_estimate(options, jobs, compression, settings, limits):
             return 0
-    work = _Converting(options, compression, settings, limits, trains)
+    work = _Converting(options, compression, settings, limits, made)
     became = "would become" if options.dry_run else "became"
     saved = _Saved(became)
-    printer = Printer(partial(_text, became), partial(_fields, options), keep=saved.add, total=saved.text)
+    printer = Printer(
+        partial(_text, became, len(jobs)), partial(_fields, options), keep=saved.add, total=saved.text
+    )
     return run_batch(options, jobs, work, printer)
 
 
@@ -120,6 +131,9 @@ class _Made:
     conversion: Conversion
     dictionary: Dictionary | None
     gains: tuple[Gain, ...]
+    advice: str | None
+    """What is said of the dictionary that the file does not have."""
+    could_save: int
 
 
 class _Saved:
@@ -127,14 +141,25 @@ class _Saved:
 
     def __init__(self, became: str) -> None:
         self._became = became
-        self._before = self._after = 0
+        self._before = self._after = self._could_save = 0
 
     def add(self, _: Job, made: _Made) -> None:
         self._before += made.conversion.source_size or 0
         self._after += made.conversion.target_size
+        self._could_save += made.could_save
 
     def text(self) -> str | None:
-        return _change(self._became, self._before, self._after) if self._before else None
+        if not self._before:
+            return None
+        change = _change(self._became, self._before, self._after)
+        return f"{change}\n{_advice(self._could_save, self._after)}" if self._could_save else change
+
+
+def _advice(could_save: int, size: int) -> str:
+    return (
+        f"with a dictionary it would be about {human_size(could_save)} ({could_save / size:.0%}) smaller: "
+        "--dictionary auto"
+    )
 
 
 def _change(became: str, before: int, after: int) -> str:
@@ -152,7 +177,8 @@ class _Converting:
     compression: Compression
     settings: dict[str, Any]
     limits: ReadLimits
-    trains: bool
+    made: str | None
+    """How a dictionary is made, AUTO or TRAIN."""
 
     def __call__(self, job: Job, context: JobContext) -> tuple[Status, _Made | None]:
         name = job.target or ""
@@ -172,12 +198,18 @@ class _Converting:
         settings = dict(self.settings)
         level = settings.get("level")
         gains: tuple[Gain, ...] = ()
-        if self.trains:
+        trial = None
+        if self.made is not None:
             self._check_before_training(job, source)
+        if self.made == TRAIN:
             training = train([source], level=level, on_progress=context.on_progress, **self.limits)
             settings["dictionary"], gains = training.dictionary, training.gains
+        elif self.made == AUTO or self._gives_advice(source):
+            trial = self._tried(source, level)
+        if self.made == AUTO and trial is not None and trial.pays:
+            settings["dictionary"], gains = trial.dictionary, (trial.gain,)
         dictionary = settings.get("dictionary")
-        meter = GainMeter() if dictionary is not None and not self.trains else None
+        meter = GainMeter() if dictionary is not None and self.made is None else None
         with output_of(self.options, context, target, job.target or "") as output:
             done = convert(
                 source,
@@ -192,7 +224,35 @@ class _Converting:
             )
         if meter is not None and dictionary is not None:
             gains = meter.gains(dictionary, level)
-        return _Made(done, dictionary, gains)
+        advice, could_save = None, 0
+        if self.made == AUTO and dictionary is None:
+            saving = "none" if trial is None else f"{max(trial.share, 0):.1%}"
+            advice = f"no dictionary: one made of a sample of the records saves {saving}, too little"
+        elif dictionary is None and trial is not None and trial.pays:
+            could_save = int(trial.share * done.target_size)
+            advice = _advice(could_save, done.target_size)
+        return _Made(done, dictionary, gains, advice, could_save)
+
+    def _gives_advice(self, source: str | BinaryIO) -> bool:
+        """Tell whether a dictionary that was not asked for is tried."""
+        return (
+            self.compression == "zst"
+            and self.settings.get("dictionary") is None
+            and not (self.options.quiet or self.options.json)
+            and isinstance(source, str)
+            and os.path.isfile(source)
+            and os.path.getsize(source) >= MIN_ADVISED
+        )
+
+    def _tried(self, source: str | BinaryIO, level: int | None) -> Trial | None:
+        from seekwarc.make.trying import tried
+
+        try:
+            return tried(source, level=level, **self.limits)
+        except SeekWarcError:
+            if self.made is not None:
+                raise
+            return None  # Converting finds out what is wrong.
 
     def _check_existing(self, source: str, target: str, context: JobContext) -> None:
         """Check that an existing target was made from this source, and is whole."""
@@ -261,7 +321,7 @@ def _fields(options: argparse.Namespace, made: _Made | None) -> dict[str, object
     return data
 
 
-def _text(became: str, made: _Made) -> str:
+def _text(became: str, files: int, made: _Made) -> str:
     done, dictionary = made.conversion, made.dictionary
     share = done.target_size / done.source_size if done.source_size else 0
     checked = "the new file holds the same" if done.verified else "not checked"
@@ -278,6 +338,9 @@ def _text(became: str, made: _Made) -> str:
             f"{human_size(len(dictionary.compressed))} in the file"
         )
         lines += [_gain_text(gain, len(dictionary.compressed)) for gain in made.gains]
+    elif made.advice is not None and (files == 1 or not made.could_save):
+        # Of several files the last line says it.
+        lines.append(made.advice)
     return "\n".join(lines)
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ALWAYS",
+    "AUTO",
     "GO_ON",
     "SEARCH_INDEXES",
     "TRAIN",
@@ -42,6 +43,8 @@ __all__ = [
 
 TRAIN: Final = "train"
 """Given instead of a dictionary file: train one on the records that are converted."""
+AUTO: Final = "auto"
+"""The same: train one on a sample of the records, and keep it if it saves enough."""
 
 
 GO_ON: Final = "continue with the other files after one has failed"
@@ -175,9 +178,9 @@ def add_writer_arguments(
     _add_options(group, WriteOptions, without=() if series else ("max_file_size",))
     group.add_argument(
         "--dictionary",
-        metavar="FILE|train" if train else "FILE",
+        metavar="FILE|auto|train" if train else "FILE",
         help="dictionary for all frames: a Zstandard dictionary, or a .warc.zst that has one"
-        + ("; `train` makes one from the records" if train else ""),
+        + ("; `auto` makes one from a sample if it pays, `train` from all records" if train else ""),
     )
 
 
@@ -185,10 +188,11 @@ def writer_options(options: argparse.Namespace) -> dict[str, Any]:
     from seekwarc.write.options import WriteOptions
 
     given = _given(options, WriteOptions)
-    if options.dictionary == TRAIN:
+    if options.dictionary in (AUTO, TRAIN):
         raise SeekWarcError(
-            "--dictionary train works only with `seekwarc convert`; make a dictionary with `seekwarc "
-            "dictionary train` and name its file (a file named train is ./train)"
+            f"--dictionary {options.dictionary} works only with `seekwarc convert`; make a dictionary with "
+            f"`seekwarc dictionary train` and name its file (a file named {options.dictionary} is "
+            f"./{options.dictionary})"
         )
     if options.dictionary is not None:
         given["dictionary"] = dictionary_at(options.dictionary, **limit_options(options)).dictionary

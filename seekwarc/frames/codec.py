@@ -103,8 +103,8 @@ class Library(Protocol):
     def compress_many(self, compressor: Any, contents: Sequence[Buffer]) -> Iterable[bytes]:  # noqa: ANN401
         """Make a frame of each content."""
 
-    def train(self, samples: Sequence[bytes], size: int, level: int, dictionary_id: int) -> bytes:
-        """Train a dictionary of at most `size` bytes."""
+    def train(self, samples: Sequence[bytes], size: int, level: int) -> bytes:
+        """Train a dictionary of at most `size` bytes, whose ID is still to be set."""
 
 
 def _library() -> Library:

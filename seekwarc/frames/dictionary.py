@@ -5,7 +5,7 @@ Source: "Zstandard Compression for WARC Files 1.0", sections Dictionaries and Di
 
 from __future__ import annotations
 
-import os
+import hashlib
 import struct
 import warnings
 from collections.abc import Callable, Sequence
@@ -46,7 +46,9 @@ MAX_DICTIONARY_SIZE: Final = 8 << 20
 """What every decoder must support, stored and decompressed (section Window and dictionary limits)."""
 FIRST_RANDOM_ID: Final = 32_768
 LAST_RANDOM_ID: Final = 2_147_483_647
-"""Between these two an ID is to be drawn (section Dictionaries)."""
+"""Between these two an ID may be drawn, so that each dictionary has its own (section Dictionaries)."""
+ID_END: Final = 8
+"""Where the content of a dictionary begins that its ID does not change."""
 COMPRESSION_LEVEL: Final = 19
 MAX_STEP: Final = 1 << 20
 MAX_PIECE: Final = 128
@@ -142,7 +144,9 @@ class Dictionary:
 
     @classmethod
     def train(cls, samples: Sequence[bytes], *, size: int = 112_640, level: int = 3) -> Dictionary:
-        """Train a dictionary on samples of records, with a random ID from the range the standard names.
+        """Train a dictionary on samples of records: always the same on the same samples.
+
+        Its ID is made of its bytes, in the range that the standard names for random ones.
 
         Args:
             samples: Records, or the beginnings of them. Some hundreds of kilobytes at least.
@@ -153,7 +157,7 @@ class Dictionary:
             FormatError: The samples are too few or too much alike to train on.
         """
         try:
-            return cls(LIBRARY.train(samples, size, level, _random_id()))
+            return cls(_with_id(LIBRARY.train(samples, size, level)))
         except CodecError as error:
             raise FormatError(
                 f"no dictionary could be trained on {len(samples)} samples "
@@ -307,6 +311,7 @@ def _cut_off() -> FormatError:
     return FormatError("the compressed dictionary is cut off in its frame")
 
 
-def _random_id() -> int:
-    number = int.from_bytes(os.urandom(16), "little")
-    return FIRST_RANDOM_ID + number % (LAST_RANDOM_ID - FIRST_RANDOM_ID + 1)
+def _with_id(trained: bytes) -> bytes:
+    digest = hashlib.sha256(trained[ID_END:]).digest()
+    number = int.from_bytes(digest[:16], "little") % (LAST_RANDOM_ID - FIRST_RANDOM_ID + 1)
+    return trained[:4] + struct.pack("<I", FIRST_RANDOM_ID + number) + trained[ID_END:]

@@ -191,10 +191,9 @@ def compress_many(compressor: _Compressor, contents: Sequence[Buffer]) -> Iterab
     return map(compressor.compress, contents)
 
 
-def train(samples: Sequence[bytes], size: int, level: int, dictionary_id: int) -> bytes:  # noqa: ARG001
+def train(samples: Sequence[bytes], size: int, level: int) -> bytes:  # noqa: ARG001
     """Train for the default level: others differ in their statistics alone."""
     try:
-        trained = zstd.train_dict(samples, size).dict_content
+        return zstd.train_dict(samples, size).dict_content
     except ValueError as error:
         raise CodecError(str(error)) from error
-    return trained[:4] + dictionary_id.to_bytes(4, "little") + trained[8:]

@@ -27,6 +27,10 @@ NAME: Final = f"zstandard {zstandard.__version__}"
 BATCHES_WITH_DICTIONARY: Final = True
 COMPRESSES_MANY: Final = "multi_compress_to_buffer" in zstandard.backend_features
 CodecError = zstandard.ZstdError
+SEGMENT: Final = 800
+"""Bytes in a row that a dictionary takes of a sample."""
+GRAM: Final = 8
+"""Bytes whose repetition is counted."""
 
 
 class _Codec:
@@ -88,7 +92,9 @@ def compress_many(compressor: zstandard.ZstdCompressor, contents: Sequence[Buffe
     return [frames[number].tobytes() for number in range(len(frames))]
 
 
-def train(samples: Sequence[bytes], size: int, level: int, dictionary_id: int) -> bytes:
-    return zstandard.train_dictionary(
-        size, list(samples), dict_id=dictionary_id, level=level, threads=-1, steps=4
-    ).as_bytes()
+def train(samples: Sequence[bytes], size: int, level: int) -> bytes:
+    # Trying out lengths of segments takes ten times as long, for files that are at most 1 % smaller. Of two
+    # lengths that do equally well, the codec would take the one that a thread has tried first.
+    segment = min(SEGMENT, size // 4)
+    trained = zstandard.train_dictionary(size, [*samples], dict_id=1, level=level, k=segment, d=GRAM)
+    return trained.as_bytes()

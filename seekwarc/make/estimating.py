@@ -45,7 +45,7 @@ from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeSource
 from seekwarc.write.output import FileObjectOutput
 
-__all__ = ["Estimate", "estimate"]
+__all__ = ["Estimate", "dictionary_frame", "estimate"]
 
 MIN_SIZE: Final = 16 << 20
 """Fewer bytes are converted in about the time that a sample of them takes."""
@@ -246,7 +246,7 @@ def _window(name: str, place: int, limits: ReadLimits) -> _Window:
     with closing(ArchiveFile(Fetcher(open_source(name)), ReadOptions.of(**limits))) as file:
         compression = file.begin()[1]
         search = RecordSearch(file, compression)
-        lead = _dictionary_frame(file.source)
+        lead = dictionary_frame(file.source)
         begin = len(lead)
         stop = max(place - WINDOW, begin)
         start = search.first_between(stop, place + 1)
@@ -294,7 +294,8 @@ def _read(source: RangeSource, start: int) -> tuple[bytes, bool]:
     return data, start + len(data) == source.size
 
 
-def _dictionary_frame(source: RangeSource) -> bytes:
+def dictionary_frame(source: RangeSource) -> bytes:
+    """Return the dictionary frame that a file begins with; nothing if it has none."""
     head = source.read(0, HEAD.size)
     if len(head) < HEAD.size:
         return b""

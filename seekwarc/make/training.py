@@ -39,7 +39,17 @@ if TYPE_CHECKING:
     from seekwarc.read.record import Record
 
 
-__all__ = ["DEFAULT_SIZE", "Gain", "GainMeter", "Stratum", "Training", "train", "trained_on"]
+__all__ = [
+    "DEFAULT_SIZE",
+    "MEASURED_SIZE",
+    "Gain",
+    "GainMeter",
+    "Stratum",
+    "Training",
+    "beginning",
+    "train",
+    "trained_on",
+]
 
 Trained = str | os.PathLike[str] | BinaryIO | RangeReadable
 """A file whose records are samples."""
@@ -107,6 +117,8 @@ class Gain:
     """Compressed size of these without the dictionary."""
     size_with: int
     """Compressed size of these with the dictionary."""
+    content_size: int = 0
+    """Bytes of these before they are compressed."""
 
     @property
     def share(self) -> float | None:
@@ -190,7 +202,7 @@ class _Reservoir:
         return [piece for _, piece in sorted(drawn, reverse=True)]
 
 
-def _beginning(record: Record, max_size: int) -> bytes:
+def beginning(record: Record, max_size: int) -> bytes:
     """Return the first bytes of a record, header included; they can be read again."""
     raw = record.header.raw
     length = min(record.content_length, max(max_size - len(raw), 0))
@@ -210,7 +222,7 @@ class GainMeter:
         name = record.source
         self._records[name] += 1
         if keep and (number := self._kept.draw(name)) is not None:
-            self._kept.put(name, number, _beginning(record, MEASURED_SIZE))
+            self._kept.put(name, number, beginning(record, MEASURED_SIZE))
 
     def gains(self, dictionary: Dictionary, level: int | None) -> tuple[Gain, ...]:
         """Compress the kept records of each file with and without a dictionary."""
@@ -225,6 +237,7 @@ class GainMeter:
                     len(pieces),
                     sum(len(without.encode(piece).data) for piece in pieces),
                     sum(len(with_it.encode(piece).data) for piece in pieces),
+                    sum(map(len, pieces)),
                 )
             )
         return tuple(gains)
@@ -240,7 +253,7 @@ class _Sampler:
         """Consider a record as a sample. Call this before its block is read."""
         if record.type == "continuation":
             return  # It begins in the middle of a block.
-        sample = _beginning(record, SAMPLE_SIZE)
+        sample = beginning(record, SAMPLE_SIZE)
         head_size = len(record.header.raw)
         head = None
         if is_http_block(record.content_type):

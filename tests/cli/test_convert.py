@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from tests.cli.conftest import (
     wait_until_read,
 )
 from tests.support.foreign import Foreign, gzip_member, some_dictionary, text, warc_header
+from tests.support.generated import film, page, small_pages
 from tests.support.processes import PATIENT, wait_until
 from tests.support.writing import noise
 
@@ -611,8 +613,9 @@ def test_standard_input_that_is_a_file_can_be_trained_on(site, tmp_path) -> None
         assert len(list(archive)) == 600
 
 
-def test_a_pipe_cannot_be_trained_on(command, site, tmp_path) -> None:
-    words = ("new.warc.zst", "--dictionary", "train")
+@pytest.mark.parametrize("how", ["auto", "train"])
+def test_a_pipe_cannot_be_trained_on(command, site, tmp_path, how) -> None:
+    words = ("new.warc.zst", "--dictionary", how)
     told = command("convert", "-", *words, stdin=site.read_bytes(), status=2, cwd=tmp_path).stderr
     assert "-: a pipe cannot be read twice" in told
     assert "seekwarc dictionary train" in told
@@ -637,7 +640,7 @@ def test_too_little_to_train_on_is_reported_and_leaves_nothing(command, crawl, t
 
 
 @pytest.mark.parametrize("name", ["a.warc.gz", "a.warc"])
-@pytest.mark.parametrize("dictionary", ["train", "d"])
+@pytest.mark.parametrize("dictionary", ["auto", "train", "d"])
 def test_other_compressions_take_no_dictionary(command, site, tmp_path, name, dictionary) -> None:
     (tmp_path / "d").write_bytes(some_dictionary().as_bytes())
     stderr = command("convert", site, name, "--dictionary", dictionary, status=2, cwd=tmp_path).stderr
@@ -684,10 +687,56 @@ def test_what_cannot_be_done_is_reported_before_training(run_untrained, site, tm
     assert left_in(tmp_path) == []
 
 
-def test_nothing_but_convert_can_train(command, site, tmp_path) -> None:
-    words = ("pack", site, "-o", "a.warc.zst", "--dictionary", "train")
+@pytest.fixture(scope="module")
+def crawl_of_pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of pages that is large enough for advice."""
+    path = tmp_path_factory.mktemp("pages") / "pages.warc.gz"
+    path.write_bytes(b"".join(map(gzip_member, small_pages(700))))
+    return path
+
+
+@pytest.mark.slow
+def test_a_dictionary_of_a_sample_makes_the_same_file_each_time(command, crawl_of_pages, tmp_path) -> None:
+    made = []
+    for jobs in ("1", "2"):
+        path = tmp_path / f"{jobs}.warc.zst"
+        done = command("convert", crawl_of_pages, path, "--dictionary", "auto", "--jobs", jobs, "--json").json
+        assert done["dictionary"]["size_with"] < done["dictionary"]["size_without"]
+        made.append(path.read_bytes())
+    assert made[0] == made[1]
+    assert len(made[0]) < 0.8 * crawl_of_pages.stat().st_size
+    assert command("convert", path, "-", "--to", "none").stdout == decompressed(crawl_of_pages)
+
+
+def test_a_dictionary_of_a_sample_is_kept_only_if_it_pays(command, tmp_path) -> None:
+    (tmp_path / "a.warc.gz").write_bytes(b"".join(map(gzip_member, (film(1, 1 << 20), page(1, 5000)))))
+    words = ("convert", "a.warc.gz", "a.warc.zst", "--dictionary", "auto")
+    assert (
+        "no dictionary: one made of a sample of the records saves none, too little"
+        in command(*words, cwd=tmp_path).out
+    )
+    assert "dictionary" not in command(*words, "--force", "--json", cwd=tmp_path).json
+    with seekwarc.open(tmp_path / "a.warc.zst") as archive:
+        assert archive.dictionary is None
+
+
+def test_a_conversion_says_what_a_dictionary_would_save(command, crawl_of_pages, tmp_path) -> None:
+    words = ("convert", crawl_of_pages, "a.warc.zst", "--force")
+    advice = command(*words, cwd=tmp_path).out.splitlines()[-1]
+    assert advice.startswith("with a dictionary it would be about ")
+    assert advice.endswith(" smaller: --dictionary auto")
+    for more in (["-q"], ["--json"], ["--dictionary", "auto"], ["--to", "gz"]):
+        assert "would be" not in command(*words, *more, cwd=tmp_path).out
+    folder = ("convert", crawl_of_pages, crawl_of_pages.parent / "*.warc.gz", "--to-dir", "new")
+    shutil.copy(crawl_of_pages, crawl_of_pages.parent / "b.warc.gz")
+    assert command(*folder, cwd=tmp_path).out.count("--dictionary auto") == 1
+
+
+@pytest.mark.parametrize("how", ["auto", "train"])
+def test_nothing_but_convert_can_train(command, site, tmp_path, how) -> None:
+    words = ("pack", site, "-o", "a.warc.zst", "--dictionary", how)
     stderr = command(*words, status=2, cwd=tmp_path).stderr
-    assert "--dictionary train works only with `seekwarc convert`" in stderr
+    assert f"--dictionary {how} works only with `seekwarc convert`" in stderr
     assert left_in(tmp_path) == []
 
 
