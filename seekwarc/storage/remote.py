@@ -19,9 +19,10 @@ from concurrent.futures import CancelledError, Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeGuard, cast
 
-from seekwarc.compiling import override
+from seekwarc.compiling import Buffer, override
 from seekwarc.errors import (
     RangeNotSupportedError,
     SourceChangedError,
@@ -29,6 +30,7 @@ from seekwarc.errors import (
     SourceNotFoundError,
     SourceTimeoutError,
 )
+from seekwarc.storage.kept_threads import KeptThreads
 from seekwarc.storage.plan import REMOTE
 from seekwarc.storage.remote_errors import Failure, failure_of
 from seekwarc.storage.remote_url import check_forked, open_store, shown_url
@@ -49,6 +51,9 @@ FIRST_WAIT: Final = 0.1
 BUSY_WAIT: Final = 1.0
 """The same for a server that says it is busy. obstore does not pass on Retry-After."""
 MAX_WAIT: Final = 20.0
+MIN_PIECE: Final = 64 << 10
+"""Bytes that are taken of an answer at a time; as many may have to be asked for again."""
+REQUESTS: Final = KeptThreads("seekwarc-request", 4 * REMOTE.in_flight)
 NO_DATE: Final = datetime.fromtimestamp(0, UTC)
 """The date that obstore reports if a server sends no Last-Modified."""
 UNSATISFIABLE: Final = 416
@@ -238,7 +243,9 @@ class RemoteSource(RangeSource):
         begin = None
         attempts = 0
         while True:
-            answer = self._ask(wanted)
+            # Bytes that obstore still holds are lost if the connection breaks. Taking each as it comes costs
+            # more than all else of a request, so only a line that broke before is read like that.
+            answer = self._ask(wanted, 1 if attempts or pieces else MIN_PIECE)
             begin = answer.start if begin is None and answer.data else begin
             pieces.append(answer.data)
             failure = answer.failure
@@ -259,22 +266,15 @@ class RemoteSource(RangeSource):
             if self._closed.wait(wait):
                 raise self._is_closed()
 
-    def _ask(self, wanted: _Wanted) -> _Answer:
-        """Make one request and check the answer.
-
-        A call of obstore ends neither on Ctrl-C nor on `close`. So it is made in a daemon thread, which the
-        waiting thread, `close` and the end of the process can abandon. A thread pool would not do: the
-        interpreter joins its threads when it exits.
-        """
+    def _ask(self, wanted: _Wanted, min_piece: int) -> _Answer:
+        """Make one request and check the answer; Ctrl-C and `close` end the wait for it."""
         check_forked(self.name)
         answer: Future[_Answer] = Future()
         with self._lock:
             if self._closed.is_set():
                 raise self._is_closed()
             self._under_way.add(answer)
-        threading.Thread(
-            target=self._settle, args=(answer, wanted), name="seekwarc-request", daemon=True
-        ).start()
+        REQUESTS.run(partial(self._settle, answer, wanted, min_piece))
         try:
             return answer.result()
         except CancelledError:
@@ -283,24 +283,24 @@ class RemoteSource(RangeSource):
             with self._lock:
                 self._under_way.discard(answer)
 
-    def _settle(self, answer: Future[_Answer], wanted: _Wanted) -> None:
+    def _settle(self, answer: Future[_Answer], wanted: _Wanted, min_piece: int) -> None:
         # `close` may have cancelled it.
         with suppress(InvalidStateError):
             try:
                 with self._slots:
-                    answer.set_result(self._request(wanted))
+                    answer.set_result(self._request(wanted, min_piece))
             except Exception as error:  # noqa: BLE001 - raised in the waiting thread
                 answer.set_exception(error)
 
-    def _request(self, wanted: _Wanted) -> _Answer:
+    def _request(self, wanted: _Wanted, min_piece: int) -> _Answer:
         import obstore
 
         options = cast("GetOptions", {"range": wanted} if wanted is not None else {})
         pinned = self._version
         if pinned is not None and pinned.strong:
             options["if_match"] = pinned.etag
-        data = bytearray()
-        start = stop = 0
+        pieces: list[Buffer] = []
+        size = start = stop = 0
         coding = None
         try:
             # A copy opens its store on the first read, with the credentials of the process that it is in.
@@ -310,22 +310,23 @@ class RemoteSource(RangeSource):
                 return self._description(result)
             start, stop = self._check(result, wanted)
             coding = result.attributes.get("Content-Encoding")
-            # Take each piece as it comes: bytes that obstore still holds are lost if the connection breaks.
-            for piece in result.stream(min_chunk_size=1):
-                data += piece
-                if len(data) > stop - start:
+            for piece in result.stream(min_chunk_size=min_piece):
+                pieces.append(piece)
+                size += len(piece)
+                if size > stop - start:
                     if _is_coded(coding):
                         raise self._compressed(coding)
                     raise self._refused(f"more bytes came than the {stop - start} that were announced")
         except SourceError:
             raise
         except Exception as error:  # noqa: BLE001 - the errors of obstore have no common base class
-            return _Answer(start, stop, bytes(data), failure_of(error))
-        short = len(data) < stop - start
+            return _Answer(start, stop, b"".join(pieces), failure_of(error))
+        data = b"".join(pieces)
+        short = size < stop - start
         if _is_coded(coding) and (short or (start == 0 and _is_compressed_twice(data))):
             raise self._compressed(coding)
         failure = Failure("the answer broke off", transient=True) if short else None
-        return _Answer(start, stop, bytes(data), failure)
+        return _Answer(start, stop, data, failure)
 
     def _description(self, result: GetResult) -> _Answer:
         """Return what an answer says of the whole object; pin its version if it is empty."""
@@ -392,7 +393,7 @@ def _is_coded(coding: str | None) -> TypeGuard[str]:
     return coding not in (None, "", "identity")
 
 
-def _is_compressed_twice(data: bytes | bytearray) -> bool:
+def _is_compressed_twice(data: bytes) -> bool:
     """Tell whether what a .gz file begins with was compressed again on its way."""
     try:
         return zlib.decompressobj(wbits=31).decompress(data, len(GZIP_MAGIC)) == GZIP_MAGIC

@@ -1,0 +1,60 @@
+"""Threads for calls that may never end.
+
+A call of obstore cannot be interrupted: neither Ctrl-C nor the end of the process ends it. So it is made in a
+daemon thread, which those who wait for it can abandon. (The threads of a `ThreadPoolExecutor` are joined when
+the interpreter exits.) Starting a thread costs as much as a small request, so each is kept for later calls.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import Final, TypeAlias
+
+__all__ = ["KeptThreads"]
+
+Call: TypeAlias = Callable[[], object]
+
+KEPT_SECONDS: Final = 5.0
+
+
+class KeptThreads:
+    """Daemon threads, as many as there are calls at a time; some are kept for the next calls."""
+
+    def __init__(self, name: str, most: int) -> None:
+        self._name = name
+        self._most = most
+        self._idle: list[SimpleQueue[Call]] = []
+        """One for each thread that waits for a call."""
+
+    def run(self, call: Call) -> None:
+        """Make a call in a thread. It must not raise."""
+        try:
+            calls = self._idle.pop()
+        except IndexError:
+            calls = SimpleQueue()
+            threading.Thread(target=self._work, args=(calls,), name=self._name, daemon=True).start()
+        calls.put(call)
+
+    def _work(self, calls: SimpleQueue[Call]) -> None:
+        call: Call | None = calls.get()
+        while call is not None:
+            call()
+            # What it holds, such as an answer, is not kept until the next one comes.
+            call = None
+            if len(self._idle) < self._most:
+                self._idle.append(calls)
+                call = self._next(calls)
+
+    def _next(self, calls: SimpleQueue[Call]) -> Call | None:
+        try:
+            return calls.get(timeout=KEPT_SECONDS)
+        except Empty:
+            pass
+        try:
+            self._idle.remove(calls)
+        except ValueError:
+            # A call is being handed over at this moment.
+            return calls.get()
+        return None

@@ -1,0 +1,51 @@
+"""Threads for calls that may never end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from seekwarc.storage import kept_threads
+from seekwarc.storage.kept_threads import KeptThreads
+from tests.support.processes import wait_until
+
+
+def threads_of(name: str) -> list[threading.Thread]:
+    return [it for it in threading.enumerate() if it.name == name]
+
+
+def noted(threads: KeptThreads, done: list[threading.Thread]) -> Callable[[], None]:
+    return lambda: done.append(threading.current_thread())
+
+
+def test_calls_one_after_the_other_are_made_in_one_thread() -> None:
+    threads, done = KeptThreads("test-one", 2), []
+    for count in range(1, 20):
+        threads.run(noted(threads, done))
+        wait_until(lambda count=count: len(done) == count and len(threads._idle) == 1)
+    assert len(set(done)) == 1
+    assert done[0].daemon
+
+
+def test_a_call_never_waits_for_another() -> None:
+    threads, done = KeptThreads("test-more", 2), []
+    end = threading.Event()
+    for _ in range(5):
+        threads.run(end.wait)
+    threads.run(noted(threads, done))
+    wait_until(lambda: done)
+    assert len(threads_of("test-more")) >= 5
+    end.set()
+    wait_until(lambda: len(threads_of("test-more")) == 2)
+
+
+def test_a_thread_ends_after_some_time_without_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_threads, "KEPT_SECONDS", 0.001)
+    threads, done = KeptThreads("test-end", 8), []
+    for count in range(1, 200):
+        threads.run(noted(threads, done))
+        wait_until(lambda count=count: len(done) == count)
+    wait_until(lambda: not threads_of("test-end"))
+    assert threads._idle == []
