@@ -9,7 +9,7 @@ class Compressing(Options):
 from __future__ import annotations
 
 from operator import index
-from typing import Any, ClassVar, Final, NamedTuple, NoReturn, Self, SupportsIndex, dataclass_transform
+from typing import Any, ClassVar, Final, NoReturn, Self, SupportsIndex, dataclass_transform
 
 __all__ = ["SIZES", "Option", "Options", "check_range", "integer", "option", "shown"]
 
@@ -17,14 +17,24 @@ SIZES: Final = range(1 << 63)
 """Numbers of bytes."""
 
 
-class Option(NamedTuple):
+class Option:
     """What is known of an option; see `option`."""
 
-    default: object
-    values: range | tuple[str, ...] | type[bool] | None = None
-    """None if the class checks it."""
-    optional: bool = False
-    argument: dict[str, str] = {}  # noqa: RUF012 - never changed
+    __slots__ = ("argument", "default", "optional", "values")
+
+    def __init__(
+        self,
+        default: object,
+        values: range | tuple[str, ...] | type[bool] | None = None,
+        argument: dict[str, str] | None = None,
+        *,
+        optional: bool = False,
+    ) -> None:
+        self.default = default
+        self.values = values
+        """None if the class checks it."""
+        self.optional = optional
+        self.argument = argument or {}
 
 
 def option(
@@ -42,7 +52,7 @@ def option(
         optional: Whether None is also valid.
         **argument: The command line has it as `flag`, `metavar` ("SIZE" for a size with a unit) and `help`.
     """
-    return Option(default, values, optional or default is None, argument)
+    return Option(default, values, argument, optional=optional or default is None)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(option,))

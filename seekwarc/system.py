@@ -12,12 +12,10 @@ import errno
 import io
 import os
 import re
-import select
 import signal
 import sys
 import threading
 import time
-import zlib
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from types import ModuleType
@@ -110,6 +108,8 @@ def is_readable(pipe: IO[bytes], seconds: float) -> bool:
 
     On Windows, which cannot wait for a pipe, it says so at once, and the read waits.
     """
+    import select
+
     if not hasattr(select, "poll"):
         return True
     poll, has_input = select.poll(), getattr(select, "POLLIN")  # noqa: B009 - Windows has neither
@@ -261,6 +261,8 @@ def _machine() -> str:
         words.append(str(os.stat("/proc/self/ns/pid").st_ino))
         with open("/etc/machine-id") as file:
             words.append(file.read())
+    import zlib
+
     return f"{zlib.crc32(' '.join(words).encode(errors='replace')):08x}"
 
 

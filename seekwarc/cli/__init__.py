@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 import signal
 import sys
 import warnings
@@ -97,6 +96,8 @@ def _verb_of(words: list[str]) -> tuple[Verb | None, list[str]]:
         option, verb = first.partition("=")[0], next((it for it in words if it in VERBS), None)
         if verb is None or option not in VERBS[verb].parser()._option_string_actions:  # noqa: SLF001
             parser.error(f"unrecognized arguments: {option}")
+        import shlex
+
         place = words.index(verb)
         command = shlex.join(["seekwarc", verb, *words[:place], *words[place + 1 :]])
         parser.exit(FAILED, f"seekwarc: {option} goes after the verb: {command}\n")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from seekwarc.cli.arguments import add_flag
 from seekwarc.cli.options import (
@@ -46,16 +46,19 @@ JOINED: Final = (
 )
 
 
-class Found(NamedTuple):
+class Found:
     """The record that the arguments name."""
 
-    record: Record
-    status: int
-    """Exit status: 1 if damage was passed over on the way to it."""
-    stats: Sequence[Stats]
-    """What reading its files costs."""
-    is_logical: bool = False
-    """Whether its payload is in other records, or in several."""
+    def __init__(
+        self, record: Record, status: int, stats: Sequence[Stats], *, is_logical: bool = False
+    ) -> None:
+        self.record = record
+        self.status = status
+        """Exit status: 1 if damage was passed over on the way to it."""
+        self.stats = stats
+        """What reading its files costs."""
+        self.is_logical = is_logical
+        """Whether its payload is in other records, or in several."""
 
     def cost(self) -> dict[str, int]:
         """Return what finding the record, and reading of it, have cost so far, as `--json` has it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 from types import ModuleType
-from typing import Final, NamedTuple
+from typing import Final
 
 from seekwarc.cli.arguments import Parser
 
@@ -14,7 +14,7 @@ __all__ = ["GROUPS", "RENAMED", "VERBS", "Verb"]
 GROUPS: Final = ("look", "take out", "change", "find", "show", "more")
 
 
-class Verb(NamedTuple):
+class Verb:
     """A verb of the command. Its module is imported when the verb is used.
 
     Example:
@@ -23,17 +23,18 @@ class Verb(NamedTuple):
         status = verb.run(options)
     """
 
-    name: str
-    group: str
-    """One of `GROUPS`."""
-    text: str
-    """What it does, in a line of `seekwarc --help`."""
-    home: str = ""
-    """Name of its module, which has `add_arguments` and `run`; `seekwarc.cli.NAME` by default."""
+    def __init__(self, name: str, group: str, text: str, home: str = "") -> None:
+        self.name = name
+        self.group = group
+        """One of `GROUPS`."""
+        self.text = text
+        """What it does, in a line of `seekwarc --help`."""
+        self._home = home or f"seekwarc.cli.{name}"
+        """Name of its module, which has `add_arguments` and `run`."""
 
     @property
     def _module(self) -> ModuleType:
-        return importlib.import_module(self.home or f"seekwarc.cli.{self.name}")
+        return importlib.import_module(self._home)
 
     def parser(self) -> Parser:
         """Return a new parser of its arguments, whose help is the docstring of its file."""

@@ -36,7 +36,7 @@ _LEADING_BLANK_LINES = re.compile(rb"(?:\r?\n){0,4}")
 # A crawler that got no status from its browser writes 0.
 _STATUS_LINE = re.compile(rb"(?:HTTP(?:/\d(?:\.[\dxX])?)?|ICY)[ \t]+(\d{3}(?!\d)|0(?!\S))([^\r\n]*)")
 _REQUEST_LINE = re.compile(rf"({TOKEN})[ \t]+([^\s][^\r\n]*)".encode())
-_HTTP_VERSION = re.compile(r"(?<![ \t])[ \t]++HTTP/\d(?:\.\d)?[ \t]*$")
+_HTTP_VERSION = r"(?<![ \t])[ \t]++HTTP/\d(?:\.\d)?[ \t]*$"
 _CODING = re.compile(rb"\n(?i:transfer|content)-(?i:encoding)")
 _HTTP_TYPES = ("application/http", "message/http")
 _USUAL = "application/http;"
@@ -112,7 +112,7 @@ class HttpHead(FieldMapping):
     def target(self) -> str | None:
         """Request target, such as a path; None for a response."""
         match = _REQUEST_LINE.match(self.raw) if self.status is None else None
-        return _HTTP_VERSION.sub("", match[2].decode("latin-1")) if match else None
+        return re.sub(_HTTP_VERSION, "", match[2].decode("latin-1")) if match else None
 
     @property
     def content_length(self) -> int | None:

@@ -36,7 +36,6 @@ __all__ = [
     "MAX_BLANK_BYTES",
     "MAX_HEADER_SIZE",
     "MAX_LEAD",
-    "RECORD_BEGINNING",
     "RECORD_END",
     "RECORD_MAGIC",
     "WARC",
@@ -69,9 +68,7 @@ ARC_MAGIC: Final = b"filedesc://"
 """What an ARC file begins with: the URL of its version block."""
 RECORD_MAGIC: Final = b"WARC/"
 """What a record begins with, in any case; see `is_record_magic`."""
-RECORD_BEGINNING: Final = re.compile(
-    rb"[Ww][Aa][Rr][Cc]/[0-9]{1,4}\.[0-9]{1,4}[ \t]{0,8}\r{0,2}\n[!-9;-~]{1,64}[ \t:]"
-)
+_RECORD_BEGINNING = rb"[Ww][Aa][Rr][Cc]/[0-9]{1,4}\.[0-9]{1,4}[ \t]{0,8}\r{0,2}\n[!-9;-~]{1,64}[ \t:]"
 """A version line and the name of a field: what is taken for a record where none is expected."""
 
 LEAD: Final = rb"(?:[ \t\0]|\xef\xbb\xbf){0,16}"
@@ -209,10 +206,7 @@ class Grammar:
     """How the records of a file begin and end: as WARC has it here, or ARC (`format.arc`).
 
     Attributes:
-        beginning: What is taken for a record where none is expected.
-        after_gap: The same, after the line breaks that come before a record.
-        last_gap: These line breaks at the end of bytes, and blanks that may follow them.
-        gaps: These line breaks, the usual ones first.
+        gaps: The line breaks that come before a record, the usual ones first.
         end: What follows every block, if anything has to.
         gap: Bytes that may follow a record in its gzip member.
         is_arc: Whether this is the grammar of an ARC file.
@@ -221,14 +215,30 @@ class Grammar:
     def __init__(
         self, beginning: bytes, gaps: tuple[bytes, ...], end: bytes, *, is_arc: bool = False
     ) -> None:
-        self.beginning = re.compile(rb"(?m:^)(?:%s)" % beginning if is_arc else beginning)
+        # Most reads need none of the patterns, and to compile them takes as long as such a read.
+        self._beginning = rb"(?m:^)(?:%s)" % beginning if is_arc else beginning
         gap = rb"(?:%s)%s" % (b"|".join(gaps), b"" if is_arc else LEAD)
-        self.after_gap = re.compile(rb"%s(?=%s)" % (gap, beginning))
-        self.last_gap = re.compile(rb"%s\Z" % gap)
+        self._after_gap = rb"%s(?=%s)" % (gap, beginning)
+        self._last_gap = rb"%s\Z" % gap
         self.gaps = gaps
         self.end = end
         self.gap = 0 if end else MAX_ARC_GAP
         self.is_arc = is_arc
+
+    @property
+    def beginning(self) -> re.Pattern[bytes]:
+        """What is taken for a record where none is expected."""
+        return re.compile(self._beginning)
+
+    @property
+    def after_gap(self) -> re.Pattern[bytes]:
+        """The same, after the line breaks that come before a record."""
+        return re.compile(self._after_gap)
+
+    @property
+    def last_gap(self) -> re.Pattern[bytes]:
+        """These line breaks at the end of bytes, and blanks that may follow them."""
+        return re.compile(self._last_gap)
 
     def header_end(self, data: Buffer, start: int = 0) -> int:
         """Return the index after the header at `start`, or -1 if `data` does not have all of it."""
@@ -266,7 +276,7 @@ class Grammar:
         return header if header.record_size == len(content) else None
 
 
-WARC: Final = Grammar(RECORD_BEGINNING.pattern, (b"\r\n\r\n", b"\n\n"), RECORD_END)
+WARC: Final = Grammar(_RECORD_BEGINNING, (b"\r\n\r\n", b"\n\n"), RECORD_END)
 
 
 def edit_header(header: RecordHeader, remove: Iterable[str], add: Iterable[tuple[str, str]]) -> RecordHeader:

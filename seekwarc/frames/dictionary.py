@@ -5,7 +5,6 @@ Source: "Zstandard Compression for WARC Files 1.0", sections Dictionaries and Di
 
 from __future__ import annotations
 
-import hashlib
 import struct
 import warnings
 from collections.abc import Callable, Sequence
@@ -312,6 +311,9 @@ def _cut_off() -> FormatError:
 
 
 def _with_id(trained: bytes) -> bytes:
+    # Importing it takes longer than reading a range of a file does.
+    import hashlib
+
     digest = hashlib.sha256(trained[ID_END:]).digest()
     number = int.from_bytes(digest[:16], "little") % (LAST_RANDOM_ID - FIRST_RANDOM_ID + 1)
     return trained[:4] + struct.pack("<I", FIRST_RANDOM_ID + number) + trained[ID_END:]

@@ -144,7 +144,8 @@ class FrameEncoder:
 
     def encode_chunk(self, content: Buffer, small_frame: int) -> list[EncodedFrame]:
         """Make one frame, or several of `small_frame` bytes, cheap to read, of incompressible content."""
-        frame = self.encode(content)
+        level = self._level if len(content) > MAX_SMALL else self._small_level
+        (frame,) = self._encode_all((content,), level)
         if len(content) <= small_frame or len(frame.data) <= len(content) * NOT_WORTH_IT:
             return [frame]
         # The lowest effort does: there is little to be gained whatever is tried.

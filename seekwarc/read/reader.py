@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import re
 import warnings
 from typing import TYPE_CHECKING, ClassVar, Final, Self, SupportsIndex, Unpack
@@ -139,8 +138,9 @@ class Reader(Closing):
         self._file.close()
 
     def __copy__(self) -> Self:
-        # Shared objects would be closed for both.
-        return copy.deepcopy(self)
+        from copy import deepcopy
+
+        return deepcopy(self)  # Shared objects would be closed for both.
 
     @property
     def stats(self) -> Stats:

@@ -14,7 +14,6 @@ from seekwarc.format.http import (
     is_http_block,
     parse_http_head,
 )
-from seekwarc.format.profiles import is_identical_payload, is_server_not_modified
 from seekwarc.format.warc import RecordHeader
 from seekwarc.format.warc_fields import DefinedFields
 from seekwarc.read.body import CUT_OFF
@@ -265,6 +264,8 @@ class Record(DefinedFields):
         """Tell whether the block may be interpreted: not that of a revisit of some other profile."""
         if kind != "revisit":
             return True
+        from seekwarc.format.profiles import is_identical_payload, is_server_not_modified
+
         return is_identical_payload(self.profile) or is_server_not_modified(self.profile)
 
     @property

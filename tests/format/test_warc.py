@@ -12,7 +12,6 @@ from seekwarc.errors import FormatError
 from seekwarc.format.header_fields import find_header_end, format_fields, parse_fields
 from seekwarc.format.warc import (
     MAX_HEADER_SIZE,
-    RECORD_BEGINNING,
     WARC,
     build_record_header,
     edit_header,
@@ -207,7 +206,7 @@ def test_the_version_line_has_no_case(magic: bytes) -> None:
     raw = magic + b"1.0\r\nContent-Length: 3\r\n\r\n"
     header = parse_record_header(raw, strict=True)
     assert (header.version, header.content_length, header.raw, header.problem) == ("1.0", 3, raw, None)
-    assert RECORD_BEGINNING.match(raw)
+    assert WARC.beginning.match(raw)
     assert is_record_magic(raw)
     assert [may_begin_record(raw[:size]) for size in range(9)] == [True] * 9
     assert not may_begin_record(magic[:-1] + b"X")
