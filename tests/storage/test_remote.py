@@ -184,6 +184,7 @@ def test_requests_in_flight_are_limited() -> None:
 RECOVERED: dict[str, Fault] = {
     "drops midway": first(1, dropped(100_000)),
     "drops again and again": dropped(80_000),
+    "drops early, again and again": dropped(20_000),
     "drops at once": first(3, dropped(0)),
     "shortened": first(1, lambda _, answer: replace(answer, body=answer.body[:100_000])),
     "500": first(1, status(500)),
