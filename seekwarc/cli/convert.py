@@ -113,9 +113,9 @@ def run(options: argparse.Namespace) -> int:
     settings = writer_options_of_each(options, jobs) if compression == "zst" else writer_options(options)
     limits = limit_options(options)
     if options.dry_run and made is None:
-        from seekwarc.cli.estimates import print_estimate
+        from seekwarc.cli.estimates import print_conversion
 
-        if print_estimate(options, jobs, compression, settings, limits):
+        if print_conversion(options, jobs, compression, settings, limits):
             return 0
     work = _Converting(options, compression, settings, limits, made)
     became = "would become" if options.dry_run else "became"

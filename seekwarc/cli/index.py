@@ -12,7 +12,8 @@ tree, named after the file with .cdxj or .parquet added; one that exists already
 the file is skipped. With --to-dir and -o they are merged into one index too, so the same command continues
 after an interruption.
 
-If OUT ends with .idx, it becomes a ZipNum cluster, whose blocks go into a file beside it, OUT.cdx.gz.
+If OUT ends with .idx, it becomes a ZipNum cluster, whose blocks go into a file beside it, OUT.cdx.gz. Of more
+than can be tried in 20 seconds, --dry-run says sizes and times by a sample.
 
 With --text the index is one of the words of pages, for `seekwarc search`: HTML, PDF and plain text, of
 responses those with a status of 2xx. It has about a fifth of the size of the texts, which are not in it.
@@ -53,12 +54,13 @@ from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_argum
 from seekwarc.cli.batch import (
     Printer,
     add_batch_arguments,
+    output_of,
     planned_jobs,
     refuse_flat,
     refuse_unsound,
     run_batch,
 )
-from seekwarc.cli.options import add_limit_arguments, limit_options
+from seekwarc.cli.options import add_dry_run_argument, add_limit_arguments, limit_options
 from seekwarc.cli.printing import picked, report, say
 from seekwarc.cli.sidecar import add_sidecar_arguments, make_sidecars
 from seekwarc.cli.targets import absolute, existing_option, input_target, output_target
@@ -74,6 +76,7 @@ from seekwarc.make.index_lines import Place
 from seekwarc.make.indexing import Indexing, file_name, index, write_lines
 from seekwarc.make.zipnum import index_output
 from seekwarc.storage.expand import expand
+from seekwarc.storage.local import BytesSource
 from seekwarc.system import temporary_folder
 from seekwarc.write.files import refuse_same_file
 from seekwarc.write.output import FileObjectOutput, Output
@@ -111,6 +114,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--stated-digests",
         text="leave out digests that records do not state, and so read no payload for them",
     )
+    add_dry_run_argument(parser, "written, and how long it would take")
     add_json_argument(parser, "file")
     add_text_argument(parser)
     add_sidecar_arguments(parser)
@@ -125,6 +129,8 @@ def run(options: argparse.Namespace) -> int:
     options.sidecars = {}
     status = 0
     if options.sidecar:
+        if options.dry_run:
+            raise SeekWarcError("--dry-run is for indexes of captures: leave it out with --sidecar")
         target = options.output or ""
         if not target.endswith(INDEX_SUFFIXES):
             return make_sidecars(options)
@@ -138,6 +144,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _make_index(options: argparse.Namespace) -> int:
+    if options.dry_run and _print_estimate(options):
+        return 0
     told = _Complaints()
     target, options.output = options.output, None
     if options.dir_root is not None:
@@ -158,6 +166,19 @@ def _make_index(options: argparse.Namespace) -> int:
         return _merge(options, [job.target or "" for job in jobs], output, status, damaged)
 
 
+def _print_estimate(options: argparse.Namespace) -> bool:
+    from seekwarc.cli.estimates import print_estimate, size_of_made
+
+    def work(source: BytesSource) -> int:
+        def make(target: str, context: JobContext) -> None:
+            _Indexing(options).make(source, "a", target, context)
+
+        return size_of_made(make, ".idx" if str(options.output).endswith(".idx") else ".cdxj")
+
+    jobs = [Job(name) for name in expand(options.files, leave_out=options.to_dir)]
+    return print_estimate(options, jobs, work, limit_options(options))
+
+
 @contextmanager
 def _opened(options: argparse.Namespace, jobs: list[Job], target: str) -> Iterator[Output]:
     """Open one index of all files, after a look at what could go wrong later. The block may commit it."""
@@ -166,7 +187,14 @@ def _opened(options: argparse.Namespace, jobs: list[Job], target: str) -> Iterat
         refuse_same_file(job.source, target)
         if options.to_dir is not None and absolute(job.target or "") == absolute(target):
             raise SeekWarcError(f"{target} is to be the index of {job.source} and of all files: rename one")
-    output = index_output(output_target(target), existing=existing_option(options), parquet=options.parquet)
+    if options.dry_run:
+        from seekwarc.cli.estimates import no_output
+
+        output: Output = no_output(options, target)
+    else:
+        output = index_output(
+            output_target(target), existing=existing_option(options), parquet=options.parquet
+        )
     try:
         yield output
     finally:
@@ -210,9 +238,10 @@ def _merge(
     lines = sorted_lines(_lines_of(made), folder=output.spool_directory)
     count = write_lines(lines, output, parquet=options.parquet)
     output.commit()
-    is_shown = output.filename is not None
+    is_shown = options.dry_run or output.filename is not None
+    would = "would be written: " if options.dry_run else ""
     if (damaged or (is_shown and not options.quiet)) and not options.json:
-        report(f"{output.name}: {_counts(count, damaged)}", target=output.name if is_shown else "-")
+        report(f"{output.name}: {would}{_counts(count, damaged)}", target=output.name if is_shown else "-")
     return status
 
 
@@ -263,7 +292,7 @@ class _Indexing:
             if not self.options.force and os.path.lexists(target):
                 refuse_unsound(target, job.source, _is_sound)
                 return Status.SKIPPED, None
-            with context.output(target, existing_option(self.options)) as output:
+            with output_of(self.options, context, target, target) as output:
                 done = self._index(job, output, context)
         elif self.options.dask is None:
             done = self._index(job, _part_of(self.parts, job), context)
@@ -275,10 +304,22 @@ class _Indexing:
         return Status.PROBLEMS if done.problems else Status.DONE, _Indexed(done, lines)
 
     def _index(self, job: Job, target: str | Output, context: JobContext) -> Indexing:
-        options, name = self.options, _name(job, self.options) or ""
-        sidecar = options.sidecars.get(absolute(job.source))
+        sidecar = self.options.sidecars.get(absolute(job.source))
+        name = _name(job, self.options) or ""
+        return self.make(input_target(job.source), name, target, context, sidecar)
+
+    def make(
+        self,
+        source: str | BinaryIO | BytesSource,
+        name: str,
+        target: str | Output,
+        context: JobContext,
+        sidecar: str | None = None,
+    ) -> Indexing:
+        """Write the lines of one file."""
+        options = self.options
         return index(
-            {name: input_target(job.source)},
+            {name: source},
             target,
             on_problem=context.emit,
             all_records=options.all,

@@ -10,7 +10,8 @@ first of pages with the same title and text is written.
 
 A page is read up to --max-size, and its text cut at --max-text characters: `whole` is false then. A damaged
 record is reported, the others are still written, and the exit status is 1. The same applies to a page that
-takes more than 20 seconds or 3 GiB of memory. A folder means all WARC files in and below it.
+takes more than 20 seconds or 3 GiB of memory. A folder means all WARC files in and below it. Of more than can
+be tried in 20 seconds, --dry-run says sizes and times by a sample.
 
 seekwarc text crawl.warc.gz -o pages.jsonl
 seekwarc text crawls/ -o pages.parquet --main --dedupe --jobs 4
@@ -26,11 +27,12 @@ import io
 import os
 import shutil
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, BinaryIO, Final, cast
 
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, number
 from seekwarc.cli.batch import Printer, add_batch_arguments, run_batch
-from seekwarc.cli.options import add_limit_arguments, limit_options
+from seekwarc.cli.options import add_dry_run_argument, add_limit_arguments, limit_options
 from seekwarc.cli.printing import picked, report, say
 from seekwarc.cli.selecting import add_selection_arguments, archives_named, conditions_of
 from seekwarc.cli.sizes import SIZE
@@ -44,6 +46,7 @@ from seekwarc.jobs.work import JobContext
 from seekwarc.make.page_files import PageForm, form_of
 from seekwarc.make.texts import TextPages, merge_pages, text
 from seekwarc.read.selection import Selection
+from seekwarc.storage.local import BytesSource
 from seekwarc.system import temporary_folder
 from seekwarc.write.files import refuse_same_file
 from seekwarc.write.opening import open_output
@@ -74,6 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"characters of a text, at most (default: {MAX_TEXT})",
     )
+    add_dry_run_argument(parser, "written, and how long it would take")
     add_json_argument(parser, "file")
     add_batch_arguments(parser)
     add_limit_arguments(parser)
@@ -87,7 +91,14 @@ def run(options: argparse.Namespace) -> int:
     jobs = [Job(name, options.output) for name in archives_named(options.files)]
     for job in jobs:
         refuse_same_file(job.source, options.output)
-    output = open_output(output_target(options.output), existing=existing_option(options))
+    if options.dry_run:
+        from seekwarc.cli.estimates import no_output, print_estimate
+
+        output = no_output(options, options.output)
+        if print_estimate(options, jobs, partial(_size_of_text, options), limit_options(options)):
+            return 0
+    else:
+        output = open_output(output_target(options.output), existing=existing_option(options))
     try:
         return _write(options, jobs, output, form)
     finally:
@@ -116,8 +127,19 @@ def _write(options: argparse.Namespace, jobs: list[Job], output: Output, form: P
         raise NotFoundError("no record has text, or matches; `seekwarc ls` lists the records")
     output.commit()
     if not (options.json or options.quiet):
-        report(f"{output.name}: {_text(done)}", target="-" if output.filename is None else output.name)
+        is_shown = options.dry_run or output.filename is not None
+        would = "would be written: " if options.dry_run else ""
+        report(f"{output.name}: {would}{_text(done)}", target=output.name if is_shown else "-")
     return status
+
+
+def _size_of_text(options: argparse.Namespace, source: BytesSource) -> int:
+    from seekwarc.cli.estimates import size_of_made
+
+    def make(target: str, context: JobContext) -> None:
+        _Texts(options, "").make(io.BytesIO(source.read(0, source.size)), "", target, context)
+
+    return size_of_made(make, f".{form_of(options.output).value}")
 
 
 def _part_of(folder: str, job: Job) -> str:
@@ -143,18 +165,20 @@ class _Texts:
     def __call__(self, job: Job, context: JobContext) -> tuple[Status, _Made]:
         lines = None
         if self.options.dask is None:
-            done = self._make(job, _part_of(self.folder, job), context)
+            done = self.make(input_target(job.source), job.source, _part_of(self.folder, job), context)
         else:
             packed = io.BytesIO()
             with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=1) as file:
-                done = self._make(job, FileObjectOutput(cast("BinaryIO", file)), context)
+                output = FileObjectOutput(cast("BinaryIO", file))
+                done = self.make(input_target(job.source), job.source, output, context)
             lines = packed.getvalue()
         return Status.PROBLEMS if done.problems else Status.DONE, _Made(done, lines)
 
-    def _make(self, job: Job, target: str | Output, context: JobContext) -> TextPages:
+    def make(self, source: object, name: str, target: str | Output, context: JobContext) -> TextPages:
+        """Write the pages of one file."""
         options = self.options
         return text(
-            cast("Any", input_target(job.source)),
+            cast("Any", source),
             target,
             main=options.main,
             dedupe=options.dedupe,
@@ -163,7 +187,7 @@ class _Texts:
             on_problem=context.emit,
             on_progress=context.on_progress,
             processes=context.processes,
-            name=job.source,
+            name=name,
             limits=limit_options(options),
             **conditions_of(options),
         )

@@ -23,7 +23,17 @@ from seekwarc.write.files import refuse_same_file
 
 __all__ = ["add_text_argument", "make_text_index"]
 
-NOT_WITH_TEXT = ("all", "parquet", "post_append", "stated_digests", "sidecar", "to_dir", "dask", "dir_root")
+NOT_WITH_TEXT = (
+    "all",
+    "parquet",
+    "post_append",
+    "stated_digests",
+    "sidecar",
+    "to_dir",
+    "dask",
+    "dir_root",
+    "dry_run",
+)
 
 
 def add_text_argument(parser: argparse.ArgumentParser) -> None:

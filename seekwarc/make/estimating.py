@@ -1,12 +1,12 @@
-"""How large converted files would become, and how long that would take, measured on a sample of their bytes.
+"""How large what is made of files would become, and how long that would take, measured on a sample of them.
 
 Goal: an answer within seconds for terabytes, which one film among a million pages does not spoil.
 
 Plan: the stored bytes of all files are one line, cut into equal stretches; in each a byte is chosen. What is
-measured is the record that has this byte, with those after it, or the beginning of it if it is large. So a
-kind of record counts by its bytes, however few records it has. Stretches come in random order, since time may
-run out before the last. The mean of new bytes for each stored byte estimates all, and its standard error the
-range.
+measured is the work on the record that has this byte, with those after it, or on its beginning if it is
+large. So a kind of record counts by its bytes, however few records it has. Stretches come in random order,
+since time may run out before the last. The mean of new bytes for each stored byte estimates all, and its
+standard error the range.
 
 Worst case: a byte in the middle of a film of gigabytes. The film's beginning is looked for backward, which
 costs one read of the bytes before; once time is over, what is left is not measured.
@@ -28,7 +28,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from itertools import accumulate
 from statistics import fmean, stdev
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from seekwarc.errors import FormatError, FormatWarning, SeekWarcError
 from seekwarc.format.zstd import DICTIONARY_FRAME_MAGIC, measure_frame
@@ -45,14 +45,14 @@ from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeSource
 from seekwarc.write.output import FileObjectOutput
 
-__all__ = ["Estimate", "dictionary_frame", "estimate"]
+__all__ = ["Conversion", "Estimate", "Work", "dictionary_frame", "estimate"]
 
 MIN_SIZE: Final = 16 << 20
-"""Fewer bytes are converted in about the time that a sample of them takes."""
+"""Fewer bytes are worked on in about the time that a sample of them takes."""
 STRETCHES: Final = 96
 MAX_SECONDS: Final = 20.0
 FEW: Final = 5
-"""Pieces after which it is known whether all can be converted in the time of a sample."""
+"""Pieces after which it is known whether all can be done in the time of a sample."""
 WINDOW: Final = 2 << 20
 STEP_BACK: Final = 4 << 20
 SURE: Final = 2.0
@@ -64,6 +64,9 @@ MIN_TIME_SPREAD: Final = 0.1
 HEAD: Final = struct.Struct("<II")
 MAX_CONTENT: Final = 64 << 20
 """Bytes of a large record that are measured."""
+
+Work: TypeAlias = Callable[[BytesSource], int]
+"""Makes something of an archive; returns how many bytes that is."""
 
 SMALL: Final = b"WARC/1.1\r\nWARC-Type: resource\r\nContent-Length: 0\r\n\r\n"
 TIMES: Final = 3
@@ -93,35 +96,55 @@ class _Piece(NamedTuple):
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """Converts an archive into memory; see `Work`."""
+
+    compression: Compression
+    verify: bool
+    """Whether the new file is read back."""
+    limits: ReadLimits
+    options: dict[str, Any]
+    """As `convert` takes them."""
+
+    def __call__(self, source: BytesSource) -> int:
+        """Return the size of the new file, without a dictionary."""
+        written = io.BytesIO()
+        output = FileObjectOutput(written)
+        convert(source, output, self.compression, verify=False, limits=self.limits, **self.options)
+        if self.verify:
+            content_digest(BytesSource(written.getvalue()), max_dictionary_size=ANY_SIZE)
+        dictionary = self.options.get("dictionary")
+        is_packed = self.options.get("compress_dictionary", True)
+        head = len(dictionary.frame(compress=is_packed)) if isinstance(dictionary, Dictionary) else 0
+        return max(output.size - head, 0)
+
+
 def estimate(
     files: Sequence[tuple[str, int]],
-    compression: Compression,
+    work: Work,
     *,
     processes: int,
-    verify: bool,
     limits: ReadLimits,
     clock: Callable[[], float] = time.monotonic,
-    **options: Any,  # noqa: ANN401 - FrameOptions
 ) -> Estimate | None:
     """Measure a sample of files for at most 20 seconds.
 
     Args:
         files: Names and sizes of local files.
-        compression: Of the new files.
+        work: What would be done with each.
         processes: How many would share the work.
-        verify: Whether new files would be read back.
         limits: Limits of reading.
         clock: Returns seconds.
-        **options: As `convert` takes them.
 
     Returns:
-        The estimate; None if all can be converted in the time that a sample takes, or nothing is measured.
+        The estimate; None if all can be done in the time that a sample takes, or nothing is measured.
     """
     total = sum(size for _, size in files)
     if total < MIN_SIZE:
         return None
     begin = clock()
-    measure = _Measure(compression, verify, limits, clock, options)
+    measure = _Measure(work, limits, clock)
     measure.calibrate()
     pieces: list[_Piece] = []
     for name, place in _places(files, total):
@@ -169,25 +192,13 @@ def _places(files: Sequence[tuple[str, int]], total: int) -> Iterator[tuple[str,
 
 
 class _Measure:
-    """Converts pieces into memory."""
+    """Does the work on pieces."""
 
-    def __init__(
-        self,
-        compression: Compression,
-        verify: bool,  # noqa: FBT001
-        limits: ReadLimits,
-        clock: Callable[[], float],
-        options: dict[str, Any],
-    ) -> None:
-        self._compression = compression
-        self._verify = verify
+    def __init__(self, work: Work, limits: ReadLimits, clock: Callable[[], float]) -> None:
+        self._work = work
         self._limits = limits
         self._clock = clock
-        self._options = options
-        dictionary = options.get("dictionary")
-        is_packed = options.get("compress_dictionary", True)
         self._cost = 0.0
-        self._head = len(dictionary.frame(compress=is_packed)) if isinstance(dictionary, Dictionary) else 0
 
     def __call__(self, window: _Window) -> _Piece:
         """Measure the records of a window that end in it, or else the one that begins it."""
@@ -198,20 +209,9 @@ class _Measure:
             content = window.lead + data
         else:
             data, content = self._beginning(window)
-        written = io.BytesIO()
-        output = FileObjectOutput(written)
-        convert(
-            BytesSource(content),
-            output,
-            self._compression,
-            verify=False,
-            limits=self._limits,
-            **self._options,
-        )
-        if self._verify:
-            content_digest(BytesSource(written.getvalue()), max_dictionary_size=ANY_SIZE)
+        size = self._work(BytesSource(content))
         seconds = self._clock() - begin - self._cost
-        return _Piece(len(data), max(output.size - self._head, 0), max(seconds, 0.0))
+        return _Piece(len(data), size, max(seconds, 0.0))
 
     def calibrate(self) -> None:
         """Measure what a piece costs beside its bytes: threads that start, and a file that ends."""

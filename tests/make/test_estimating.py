@@ -11,7 +11,7 @@ import pytest
 import seekwarc
 from seekwarc.make import estimating
 from seekwarc.make.converting import convert
-from seekwarc.make.estimating import Estimate, estimate
+from seekwarc.make.estimating import Conversion, Estimate, estimate
 from tests.support.writing import noise, text
 
 PAGE = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
@@ -89,8 +89,10 @@ def made(folder: Path, crawl: Callable[[seekwarc.Writer, random.Random], None], 
 def estimated(
     *paths: Path, compression: str = "zst", clock: Clock | None = None, **options: object
 ) -> Estimate | None:
-    given = {"processes": 1, "verify": True, "limits": {}, "clock": clock or Clock(), **options}
-    return estimate([(str(it), it.stat().st_size) for it in paths], compression, **given)
+    given = {"processes": 1, "limits": {}, "clock": clock or Clock()}
+    given |= {name: options.pop(name) for name in ("processes", "limits") if name in options}
+    work = Conversion(compression, options.pop("verify", True), given["limits"], options)
+    return estimate([(str(it), it.stat().st_size) for it in paths], work, **given)
 
 
 SLOW = pytest.mark.slow
