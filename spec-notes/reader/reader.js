@@ -99,7 +99,7 @@ const hex = (bytes) => [...new Uint8Array(bytes)].map((it) => it.toString(16).pa
 
 export class Archive {
   constructor(source) {
-    Object.assign(this, { source, nearby: new Cursor(source, 0) });
+    Object.assign(this, { source, nearby: new Cursor(source, 0), fetching: [] });
     Object.assign(this, { cache: new Map(), cached: 0 }); // contents of frames, those used last at the end
   }
 
@@ -208,24 +208,33 @@ export class Archive {
     return null;
   }
 
-  /** Contents of frames that a table lists, of i and more up to j: those that one request gets (6.3). */
-  async listed({ starts, contents, sumOf }, i, j, signal) {
-    const dictionary = await this.dictionary(), from = starts[i];
-    const heldFrame = (n) => {
+  /** Contents of frames that a table lists, of i and more up to j: those that one request gets. */
+  async listed(table, i, j, signal) {
+    const { starts, sumOf } = table, from = starts[i];
+    const frameOf = (n) => {
       const frame = this.cache.get(`${starts[n]}:${starts[n + 1] - starts[n]}`)?.frame;
       return frame?.sum === null && sumOf(n) !== null ? null : frame; // its content was not compared with that
     };
-    let k = i + 1, bytes = EMPTY;
-    if (!heldFrame(i)) {
-      while (k < j && !heldFrame(k) && starts[k + 1] - from <= LIMITS.request) k++;
-      if (starts[k] - from > LIMITS.stored) fail("limit", `the frame at ${from} is too large`);
-      const reader = this.nearby.has(from, starts[k]) ? this.nearby : new Cursor(this.source, 0, signal);
-      bytes = await reader.get(from, starts[k]);
-    }
-    return Array.from({ length: k - i }, (_, n) => {
-      const at = starts[i + n], part = bytes.subarray(at - from, starts[i + n + 1] - from), sum = sumOf(i + n);
-      const frame = heldFrame(i + n) ?? parseFrame(part), size = contents[i + n + 1] - contents[i + n];
-      const isListed = frame?.size === starts[i + n + 1] - at && !frame.isSkippable && agree(frame.sum, sum);
+    // Players give up a range and ask again from where they were: what is on its way is not fetched again.
+    await this.fetching.find((it) => it.from <= from && it.to > from)?.work.catch(() => {});
+    if (frameOf(i)) return this.#checked(table, i, i + 1, EMPTY, await this.dictionary(), frameOf);
+    let k = i + 1;
+    while (k < j && !frameOf(k) && starts[k + 1] - from <= LIMITS.request) k++;
+    if (starts[k] - from > LIMITS.stored) fail("limit", `the frame at ${from} is too large`);
+    const reader = this.nearby.has(from, starts[k]) ? this.nearby : new Cursor(this.source, 0, signal);
+    const work = Promise.all([reader.get(from, starts[k]), this.dictionary()])
+      .then(([bytes, dictionary]) => this.#checked(table, i, k, bytes, dictionary, frameOf));
+    const running = { from, to: starts[k], work };
+    this.fetching.push(running);
+    return work.finally(() => this.fetching.splice(this.fetching.indexOf(running), 1));
+  }
+
+  /** Contents of frames i to j, each of which has to be as it is listed (6.3). */
+  #checked({ starts, contents, sumOf }, i, j, bytes, dictionary, frameOf) {
+    return Array.from({ length: j - i }, (_, k) => {
+      const n = i + k, at = starts[n], part = bytes.subarray(at - starts[i], starts[n + 1] - starts[i]);
+      const frame = frameOf(n) ?? parseFrame(part), size = contents[n + 1] - contents[n], sum = sumOf(n);
+      const isListed = frame?.size === starts[n + 1] - at && !frame.isSkippable && agree(frame.sum, sum);
       const content = isListed && (frame.content ?? size) === size
         && this.#content(at, part, { ...frame, sum: frame.sum ?? sum }, dictionary, size);
       return content?.length === size ? content : fail("damaged", `frame at ${at}: not the one that is listed`);
@@ -347,7 +356,7 @@ export class Record {
     }
     const { contents } = table, base = contents[table.first];
     const last = search(contents, base + end - 1) + 1;
-    for (let i = search(contents, base + at), count = 1; at < end; count *= 2) // more at a time as it goes on
+    for (let i = search(contents, base + at), count = 2; at < end; count *= 2) // more at a time as it goes on
       for (const content of await archive.listed(table, i, Math.min(last, i + count), signal)) {
         const begin = contents[i++] - base;
         yield content.subarray(at - begin, end - begin);

@@ -1,7 +1,8 @@
 // A service worker: film?file=crawl.warc.zst&offset=784&length=123456&seekTable=... is the payload of that
 // record, whole or by range. Only films, sounds and pictures are shown; nothing of an archive runs here.
-import { Archive, HttpSource } from "./reader.js";
+import { Archive, HttpSource, LIMITS } from "./reader.js";
 
+LIMITS.request = 1<<19; // players often leave a place soon
 const records = new Map(), archives = new Map();
 const SAFE = { "Content-Security-Policy": "sandbox; default-src 'none'", "X-Content-Type-Options": "nosniff" };
 const PLAIN = { ...SAFE, "Content-Type": "text/plain" };
@@ -33,17 +34,16 @@ async function film(request, url) {
   if (!/^(video|audio|image)\/(?!svg)/.test(type)) return refuse(415, "neither film, sound nor picture");
   if (fields.get("content-encoding") || fields.get("transfer-encoding")) return refuse(415, "stored in a coding");
   const [, first, last] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.get("Range")) ?? [];
-  const start = +(first ?? 0), stop = Math.min(size, last ? +last + 1 : size), abort = new AbortController();
+  const start = +(first ?? 0), stop = Math.min(size, last ? +last + 1 : size);
   const headers = { ...SAFE, "Content-Type": type, "Content-Length": stop - start, "Accept-Ranges": "bytes" };
   if (start >= stop) return refuse(416, "no such range");
   if (first) headers["Content-Range"] = `bytes ${start}-${stop - 1}/${size}`;
-  const pieces = record.stream(from + start, from + stop, abort.signal);
+  const pieces = record.stream(from + start, from + stop);
   const body = new ReadableStream({
     async pull(controller) { // only what the player takes is read
       const { value, done } = await pieces.next();
       return done ? controller.close() : controller.enqueue(value.slice());
     },
-    cancel() { abort.abort(); },
   }, { highWaterMark: 0 });
   return new Response(body, { status: first ? 206 : 200, headers });
 }
