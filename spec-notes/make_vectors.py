@@ -18,12 +18,14 @@ from typing import Any, Final
 
 import zstandard
 from vector_files import Record, Vector, contents_of
-from vector_frames import DICTIONARY_ID, dictionary_content
+from vector_frames import dictionary_content
 from vector_listing import listing
+from vectors_compressed import compressed_vectors
 from vectors_decided import decided_vectors
 from vectors_displaced import displaced_vectors
 from vectors_foreign import foreign_vectors
 from vectors_hostile import hostile_vectors
+from vectors_lacking import lacking_vectors
 from vectors_limits import limit_vectors
 from vectors_valid import valid_vectors
 
@@ -43,7 +45,7 @@ def verify(vectors: list[Vector]) -> None:
         stored = dictionary_content(vector.frames[0])
         if stored:
             dictionary = zstandard.ZstdCompressionDict(stored)
-            if dictionary.dict_id() != DICTIONARY_ID:
+            if dictionary.dict_id() != int.from_bytes(stored[4:8], "little"):
                 raise SystemExit(f"{vector.name}: the dictionary does not load")
         decompressor = zstandard.ZstdDecompressor(dict_data=dictionary)
         for frame in vector.frames:
@@ -89,6 +91,8 @@ def files() -> dict[str, bytes]:
         *decided_vectors(),
         *displaced_vectors(),
         *limit_vectors(),
+        *lacking_vectors(),
+        *compressed_vectors(),
     ]
     verify(vectors)
     made = {vector.file: vector.data for vector in vectors}

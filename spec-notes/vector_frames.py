@@ -114,6 +114,7 @@ def zstandard_frame(
     *,
     dictionary: bool = False,
     named: int = DICTIONARY_ID,
+    copies: bool = True,
     size: bool = True,
     sum_of: bytes | None = b"",
 ) -> Frame:
@@ -123,8 +124,9 @@ def zstandard_frame(
         content: What it decompresses to.
         name: Its name in the listing.
         what: What it holds, for the listing.
-        dictionary: It names a dictionary, and takes bytes from it where its content can.
+        dictionary: It names a dictionary, and takes bytes from it where its content can and `copies` says so.
         named: Which one it names; 0 for none.
+        copies: It takes bytes from it.
         size: It has Frame_Content_Size.
         sum_of: None for a frame without Content_Checksum; other bytes than the content's make it wrong.
     """
@@ -133,7 +135,7 @@ def zstandard_frame(
     parts = [
         Part(u32(FRAME), f"{name}: Zstandard frame, {what}"),
         *fields,
-        *_blocks(content, dictionary=dictionary),
+        *_blocks(content, dictionary=dictionary and copies),
     ]
     sound = not sum_of and named in (0, DICTIONARY_ID)
     if sum_of is not None:
@@ -318,7 +320,10 @@ def compressed_dictionary(*, size: bool) -> Frame:
 
 
 def dictionary_content(frame: Frame) -> bytes:
-    """Return the dictionary that a frame made here holds; empty if it is no dictionary frame."""
+    """Return the dictionary that a frame holds, made here or trained; empty if it is no dictionary frame."""
     if not frame.data.startswith(u32(DICTIONARY_FRAME)):
         return b""
-    return b"".join(part.data for part in dictionary_parts())
+    made = b"".join(part.data for part in dictionary_parts())
+    stored = frame.data[8:]
+    is_trained = stored.startswith(u32(DICTIONARY)) and stored[4:8] not in (made[4:8], bytes(4))
+    return stored if is_trained else made

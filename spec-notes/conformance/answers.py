@@ -131,7 +131,7 @@ def _judge_file(manifest: Manifest, sample: Sample, ask: Ask) -> list[Answer]:
     answers = [Answer(sample.name, "records", verdict, verdict is Verdict.RIGHT, message)]
     ranges = [(record, wanted) for record in sample.records for wanted in record.ranges]
     for words, (record, wanted) in zip(others, ranges, strict=True):
-        ended = ask(words, wanted.stop - wanted.start)
+        ended = ask(words, wanted.size)
         verdict, message = _judge_end(ended) or _judge_range(manifest, path, record, wanted, ended)
         may_refuse = not record.complete or not (sample.valid or record.has_table)
         may_refuse = may_refuse or wanted.offset != record.offset  # R4 says SHOULD.
@@ -226,8 +226,7 @@ def _difference(records: Sequence[SampleRecord], line: dict[str, object]) -> str
 def _judge_range(
     manifest: Manifest, path: str, record: SampleRecord, wanted: SampleRange, ended: Ended
 ) -> tuple[Verdict, str]:
-    output = ended.output
-    size = wanted.stop - wanted.start
+    output, size = ended.output, wanted.size
     if wanted.sha256 is None:
         if ended.status == REFUSED:
             return Verdict.RIGHT, ""

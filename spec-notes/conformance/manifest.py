@@ -61,6 +61,9 @@ class SampleRange:
 
     start: int
     stop: int
+    """It may lie beyond the end of the block, with which the bytes end then."""
+    size: int
+    """Of the bytes."""
     sha256: str | None
     """None if a reader must refuse it: the bytes are damaged or missing."""
     offset: int
@@ -309,11 +312,12 @@ def _record(place: _Place) -> SampleRecord:
 
 def _range(place: _Place, size: int, offset: int, length: int | None) -> SampleRange:
     digest = place.member("sha256").optional(_Place.sha256)
-    size = MAX_NUMBER - MAX_RANGE if digest is None else size
-    start = place.member("start").number(0, size)
-    stop = place.member("end").number(start, min(start + MAX_RANGE, size))
+    limit = MAX_NUMBER - MAX_RANGE if digest is None else size
+    start = place.member("start").number(0, limit)
+    stop = place.member("end").number(start, start + MAX_RANGE)
+    size = stop - start if digest is None else min(stop, size) - start
     if place.has("offset"):
         offset = place.member("offset").number()
     if place.has("length"):
         length = place.member("length").optional(_Place.number)
-    return SampleRange(start, stop, digest, offset, length)
+    return SampleRange(start, stop, size, digest, offset, length)

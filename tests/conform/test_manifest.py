@@ -88,7 +88,7 @@ RECORD = ("files", 0, "records", 1)
         (put(["R1"], "files", 0, "breaks"), "files[0].breaks[0] is not a requirement"),
         (put(5, *RECORD, "ranges", 0, "end"), None),
         (put(0, *RECORD, "ranges", 0, "end"), "ranges[0].end is not an integer from 1 to"),
-        (put(10**9, *RECORD, "ranges", 0, "end"), "ranges[0].end is not an integer from 1 to 204800"),
+        (put(10**9, *RECORD, "ranges", 0, "end"), "ranges[0].end is not an integer from 1 to 67108865"),
         (put("x", *RECORD, "table"), "records[1].table is not an object"),
         (put(None, *RECORD, "ranges", 0, "length"), None),
         (put(-8, *RECORD, "ranges", 0, "offset"), "ranges[0].offset is not an integer from 0"),

@@ -65,6 +65,11 @@ class Vector:
         return self.file.removesuffix(".warc.zst")
 
     @property
+    def is_of_a_compressor(self) -> bool:
+        """Whether a compressor made its frames, which are as large as those of archives."""
+        return self.name.startswith("compressed") or self.name in ("foreign-stream", "foreign-pzstd-program")
+
+    @property
     def data(self) -> bytes:
         return (SAMPLES / self.file).read_bytes()
 
