@@ -27,6 +27,8 @@ DICTIONARY: Final = "dictionary"
 DICTIONARY_SIZE: Final = 8 << 10
 DICTIONARY_ID: Final = 1_234_567_890
 SMALL_RECORDS: Final = 3
+OFFSETS: Final = 700, 90, 33
+"""Of the dictionary: those that are repeated first."""
 
 
 def words(chance: random.Random, size: int) -> bytes:
@@ -130,6 +132,20 @@ KINDS: Final[dict[str, tuple[Kind, tuple[str, ...]]]] = {
 }
 
 
+def small_contents() -> dict[str, bytes]:
+    """Return what small blocks hold: few symbols or all, without copies, and runs that begin at once."""
+    few = {
+        f"{count}-symbols": letters(seeded(f"few {count}"), count, 3000) for count in (2, 5, 6, 11, 12, 13)
+    }
+    begins = {f"period-{count}": bytes(range(65, 65 + count)) * 30 for count in (1, 4, 8)}
+    return {**few, **begins, "all-symbols": letters(seeded("all"), 256, 9000)}
+
+
+def letters(chance: random.Random, count: int, size: int) -> bytes:
+    """Return symbols of which some come more often: no copies are worth it."""
+    return bytes(chance.choices(range(count), [1 / (rank + 2) for rank in range(count)], k=size))
+
+
 def seeded(name: str) -> random.Random:
     """Return random numbers that are the same each time."""
     return random.Random(name)  # noqa: S311 - not for secrets
@@ -146,6 +162,11 @@ def commands() -> Iterator[tuple[str, bytes, list[str]]]:
     yield "stream", words(seeded("stream"), PIECE), ["zstd", "-3", "--no-check", "stdin"]
     yield "parallel", words(seeded("parallel"), PIECE), ["pzstd", "-p", "2", "-1"]
     learned = ["-D", str(FOLDER / DICTIONARY)]
+    for name, content in small_contents().items():
+        yield f"alone-{name}", content, ["zstd", "-19"]
+    trained = (FOLDER / DICTIONARY).read_bytes()
+    yield "small-offset", b"!" + trained[1 - OFFSETS[0] :][:40], ["zstd", "-19", *learned]
+    yield "small-across", trained[-30:] * 4, ["zstd", "-19", *learned]
     for number in range(SMALL_RECORDS):
         yield (
             f"small-{number}",
@@ -173,7 +194,11 @@ def main() -> None:
         for number in range(2000):
             learned.joinpath(f"{number}").write_bytes(record(seeded(f"learned {number}"))[:90])
         options = ["--maxdict", str(DICTIONARY_SIZE), "--dictID", str(DICTIONARY_ID)]
-        run(["zstd", "-q", "--train", "-r", str(learned), *options, "-o", str(FOLDER / DICTIONARY)])
+        dictionary = FOLDER / DICTIONARY
+        run(["zstd", "-q", "--train", "-r", str(learned), *options, "-o", str(dictionary)])
+        # Those that begin a frame are the usual ones in all that zstd trains.
+        usual, others = (struct.pack("<3I", *offsets) for offsets in ((1, 4, 8), OFFSETS))
+        dictionary.write_bytes(dictionary.read_bytes().replace(usual, others, 1))
         for name, content, command in commands():
             source = Path(folder, "content")
             source.write_bytes(content)

@@ -26,7 +26,9 @@ from vectors_valid import small_info
 
 FOLDER: Final = Path(__file__).parent / "compressed"
 REST: Final = b"the rest of the block"
-SMALL: Final = 3
+SMALL: Final = "small-0", "small-1", "small-2", "small-offset", "small-across"
+"""Frames with the dictionary."""
+ALONE: Final = tuple(sorted(path.stem for path in FOLDER.glob("alone-*.zst")))
 
 
 @cache
@@ -45,8 +47,9 @@ def made_frames(name: str, letter: str, number: int) -> tuple[Frame, ...]:
             frames.append(skippable_frame(PADDING, title, Part(data[8:12], "the size of the next frame")))
             data = data[12:]
             continue
-        decompressor = zstandard.ZstdDecompressor(dict_data=zstandard.ZstdCompressionDict(dictionary()))
-        decoder = decompressor.decompressobj()
+        is_named = zstandard.get_frame_parameters(data).dict_id != 0
+        known = zstandard.ZstdCompressionDict(dictionary()) if is_named else None
+        decoder = zstandard.ZstdDecompressor(dict_data=known).decompressobj()
         content = decoder.decompress(data)
         stored = data[: len(data) - len(decoder.unused_data)]
         data = decoder.unused_data
@@ -91,11 +94,11 @@ def dictionary_id() -> int:
 
 
 def small_compressed(number: int, name: str) -> Record:
-    """Return a record in two frames: its header, and a block that was compressed with the dictionary."""
+    """Return a record in three frames: its header, a block that was compressed, and the trailer."""
     (frame,) = made_frames(name, letter_of(number), 1)
     header = record_header("metadata", number, len(frame.content), *OF_FIELDS)
     letter = letter_of(number)
-    names = ("with-dictionary",)
+    names = ("with-dictionary",) if name.startswith("small") else ()
     frames = (
         frame_of(header, f"{letter}.F0", "the record header", names),
         frame,
@@ -138,8 +141,9 @@ def compressed_vectors() -> list[Vector]:
         )
     long = with_own_table(compressed_record(2, "long"))
     frame = skippable_frame(DICTIONARY_FRAME, "D", Part(dictionary(), "a dictionary that zstd trained"))
-    named = [small_compressed(number + 1, f"small-{number}") for number in range(SMALL)]
-    with_dictionary = with_own_table(compressed_record(SMALL + 1, "with-dictionary"))
+    named = [small_compressed(number, name) for number, name in enumerate(SMALL, 1)]
+    alone = [small_compressed(number, name) for number, name in enumerate(ALONE, 1)]
+    with_dictionary = with_own_table(compressed_record(len(SMALL) + 1, "with-dictionary"))
     stream = with_own_table(compressed_record(2, "stream"))
     parallel = compressed_record(2, "parallel")
     return [
@@ -150,6 +154,14 @@ def compressed_vectors() -> list[Vector]:
             with_file_table(small_info(), long),
             writes="large",
             sections="2.4",
+        ),
+        Vector(
+            "compressed-small",
+            "Small blocks: of few symbols or all, and runs that begin with the frame.",
+            with_file_table(*alone),
+            writes="large",
+            sections="6.6",
+            breaks="W6 W13",
         ),
         Vector(
             "compressed-dictionary",

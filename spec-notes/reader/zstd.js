@@ -263,8 +263,9 @@ function compressedBlock(src, start, end, out, op, state) {
 
 /** Read a dictionary (5): its ID, its tables and its content. */
 export function readDictionary(src) {
+  if (src.length < 8) fail("dictionary cut off");
   const view = new DataView(src.buffer, src.byteOffset, src.length);
-  if (src.length < 8 || view.getUint32(0, true) !== 0xec30a437) fail("no magic number of a dictionary");
+  if (view.getUint32(0, true) !== 0xec30a437) fail("no magic number of a dictionary");
   const id = view.getUint32(4, true);
   let { table: huffman, at } = readHuffman(src, 8, src.length);
   const tables = [];
