@@ -3,8 +3,8 @@
     python make_compressed.py
 
 It needs the programs `zstd` and `pzstd`. What they write depends on their version, so it is made
-once and kept: by 1.5.4. The content does not; it follows from the numbers in this script. Each file is one
-frame or some, with `PIECE` bytes of content, but for `long` and for the small records compressed with a dictionary.
+once and kept: by 1.5.4. The content does not: it follows from this script. Each file is one
+frame or some, with `PIECE` bytes of content, but for `long` and for small blocks.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import random
 import struct
 import sys
 import zlib
@@ -31,8 +32,12 @@ SAMPLES: Final = Path(__file__).parent / "sidecar" / "samples"
 ARCHIVE: Final = "points.warc.gz"
 FRAMED: Final = "blocks.warc.zst"
 TWINS: Final = "twins.warc.gz"
+FIELDS: Final = "fields.warc.gz"
 OVER_ENTRY: Final = "record-over-next-entry"
-"""The one sidecar with which a reader is not given the length of the record: the next entry tells enough."""
+WITHOUT_LENGTH: Final = {OVER_ENTRY, "record-longer", "frame-longer"}
+"""Sidecars with which a reader is not given the length of the record: the next entry or the archive tells."""
+OF_SECOND: Final = {"records-two": "used", OVER_ENTRY: "used"}
+"""What becomes of a sidecar in the second record of an archive, if that is not what is refused."""
 GZIP_HEADER: Final = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
 STORED, FIXED, DYNAMIC = range(3)
 WINDOW: Final = 600
@@ -43,6 +48,7 @@ SAMPLE: Final = 65_536
 TRAILER: Final = 104
 RAW, RLE, COMPRESSED = range(3)
 BLOCK: Final = 131_072
+STORED_SIZE: Final = 60_000
 BLOCKS: Final = 300
 """Of a frame with more content than readers decompress for a range of it."""
 ALL_BEFORE: Final = 0xFFFF
@@ -240,13 +246,33 @@ def archive() -> Made:
     return Made(member_of(stream, len(header) + SIZE, b"x"), bytes(stream.content), points)
 
 
-def member_of(stream: Stream, size: int, letter: bytes) -> bytes:
+def fields_archive() -> Made:
+    """Put the archive of a gzip member together whose header has every optional field (RFC 1952)."""
+    head = GZIP_HEADER[:3] + b"\x1e" + GZIP_HEADER[4:] + b"\x06\0ab\x02\0cd" + b"a name\0" + b"a comment\0"
+    head += struct.pack("<H", zlib.crc32(head) & 0xFFFF)
+    header = warc_header(SIZE)
+    stream = Stream(8 * len(head))
+    points = [(stream.bit, 0, FIXED)]
+    stream.fixed(header)
+    for number in range(8):
+        points.append((stream.bit, len(stream.content), FIXED))
+        stream.fixed(b"line %d after a header with fields\n" % number * 10, repeat=20)
+    # So long that head and tail are not all of the archive.
+    noise = random.Random(1)  # noqa: S311 - not for secrets
+    for _ in range(2):
+        points.append((stream.bit, len(stream.content), STORED))
+        stream.stored(noise.randbytes(STORED_SIZE))
+    points.append((stream.bit, len(stream.content), FIXED))
+    return Made(member_of(stream, len(header) + SIZE, b"x", head), bytes(stream.content), points)
+
+
+def member_of(stream: Stream, size: int, letter: bytes, head: bytes = GZIP_HEADER) -> bytes:
     """Return the gzip member of a stream, to which a run of a letter and the record's end are added."""
     missing = size - len(stream.content)
     stream.fixed(letter * (missing % 258), runs=missing // 258)
     stream.stored(CRLF2, last=1)
     content = bytes(stream.content)
-    data = GZIP_HEADER + stream.data + struct.pack("<II", zlib.crc32(content), len(content))
+    data = head + stream.data + struct.pack("<II", zlib.crc32(content), len(content))
     if zlib.decompress(data, 31) != content:
         raise SystemExit("zlib does not find in the archive what went into it")
     return data
@@ -324,7 +350,7 @@ def framed_archive() -> Made:
         frame.begin(RAW)
         for line in range(8):
             frame.raw(b"raw block %d of run %d\n" % (line, number) * 40)
-        frame.raw(b"")
+            frame.raw(b"")
     missing = len(header) + BLOCKS * BLOCK - len(frame.content)
     for number in range(-(-missing // BLOCK)):
         if number % 16 == 0:
@@ -418,6 +444,15 @@ def sidecars_of_twins(made: tuple[Made, Made]) -> dict[str, tuple[Sidecar, str]]
     }
 
 
+def sidecars_of_fields(made: Made) -> dict[str, tuple[Sidecar, str]]:
+    """Do the same for the archive of a member whose header has fields."""
+    sound = made.sidecar(whole)
+    return {
+        "header-fields": (sound, "used"),
+        "header-fields-overlooked": (sound.with_span(0, 0, 8 * len(GZIP_HEADER)), "refused"),
+    }
+
+
 def framed_sidecars(made: Made) -> dict[str, tuple[Sidecar, str]]:
     """Do the same for the archive of a frame."""
     sound = made.sidecar(lambda *_: b"")
@@ -453,7 +488,10 @@ def samples_of(
             "mode": None,
             "breaks": [],
             "readable": "all",
-            "records": [record_of(it, is_length_given=lie != OVER_ENTRY) for it in made],
+            "records": [
+                record_of(it, OF_SECOND.get(lie, "refused") if number else outcome, lie not in WITHOUT_LENGTH)
+                for number, it in enumerate(made)
+            ],
         }
 
 
@@ -462,10 +500,11 @@ def asked_of(made: Made) -> tuple[bytes, list[tuple[int, int]]]:
     header = made.content.index(CRLF2) + len(CRLF2)
     begins = [begin - header for _, begin, _ in made.points]
     places = [(begins[number] + 2, begins[number] + 12) for number in (1, 2, 5)]
-    return made.content[header : -len(CRLF2)], [*places, (begins[1] + 2, begins[6] + 2)]
+    runs = [(3 * BLOCK - 5, 3 * BLOCK + 5)] if made.length < len(made.content) // 1000 else []
+    return made.content[header : -len(CRLF2)], [*places, (begins[1] + 2, begins[6] + 2), *runs]
 
 
-def record_of(made: Made, *, is_length_given: bool) -> dict[str, object]:
+def record_of(made: Made, outcome: str, is_length_given: bool) -> dict[str, object]:  # noqa: FBT001
     """Return what the manifest says of a record."""
     block, places = asked_of(made)
     length = {} if is_length_given else {"length": None}
@@ -473,7 +512,8 @@ def record_of(made: Made, *, is_length_given: bool) -> dict[str, object]:
         {"start": start, "end": stop, "sha256": hashlib.sha256(block[start:stop]).hexdigest(), **length}
         for start, stop in places
     ]
-    record = {"offset": made.place[0], "length": made.length, "type": "resource", "size": len(block)}
+    record = {"offset": made.place[0], "length": made.length, "type": "resource", "outcome": outcome}
+    record["size"] = len(block)
     record |= {"sha256": hashlib.sha256(block).hexdigest(), "complete": True, "table": None, "ranges": ranges}
     return record
 
@@ -499,12 +539,13 @@ def files() -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     archives: list[dict[str, object]] = []
     samples: list[dict[str, object]] = []
-    member, frame, pair = archive(), framed_archive(), twins()
+    member, frame, pair, fields = archive(), framed_archive(), twins(), fields_archive()
     deflate_kinds = "stored", "fixed", "dynamic"
     for name, made, kinds, lies in (
         (ARCHIVE, (member,), deflate_kinds, sidecars(member)),
         (FRAMED, (frame,), ("raw", "rle", "compressed"), framed_sidecars(frame)),
         (TWINS, pair, deflate_kinds, sidecars_of_twins(pair)),
+        (FIELDS, (fields,), deflate_kinds, sidecars_of_fields(fields)),
     ):
         found |= {name: made[0].data, **{f"{lie}.seek": sidecar.data for lie, (sidecar, _) in lies.items()}}
         archives.append(about(name, made[0], kinds))

@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import pickle
+import struct
 import subprocess
 import sys
 import warnings
 import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -23,13 +26,18 @@ from conformance.manifest import read_manifest
 import seekwarc
 from seekwarc.errors import FormatWarning, SeekWarcError
 from tests.conftest import ROOT
+from tests.interop.faulty_sidecar_readers import SIDECAR_FAULTS, SOURCE, SidecarFault, faulty
+from tests.support import sidecar_reader
 from tests.support.foreign import CRLF2
+from tests.support.rounds import one_in
 from tests.support.sidecar_reader import IndependentReader, RefusedError, WrongError
 from tests.support.vectors import NOTES
 
 SAMPLES = NOTES / "sidecar" / "samples"
+CRASHES = (MemoryError, struct.error, IndexError, ValueError, TypeError, OverflowError, zstandard.ZstdError)
+"""What ends a reader that has a fault."""
 MANIFEST = json.loads(SAMPLES.joinpath("manifest.json").read_text())
-MEMBER, FRAME, TWINS = ARCHIVES = MANIFEST["archives"]
+MEMBER, FRAME, *_ = ARCHIVES = MANIFEST["archives"]
 About = dict[str, Any]
 
 
@@ -144,7 +152,9 @@ def line_of(offset: int, content: bytes) -> bytes:
     return json.dumps({"offset": offset, "length": None, "size": len(block), "sha256": digest}).encode()
 
 
-def read_by_specification(words: Sequence[str], *, is_checked: bool = True) -> Ended:
+def read_by_specification(
+    words: Sequence[str], *, is_checked: bool = True, module: ModuleType = sidecar_reader
+) -> Ended:
     """Answer a question of the conformance kit by the independent reader; unchecked, as one that trusts."""
     question, path, *numbers = words
     records = records_of(Path(path).name)
@@ -155,12 +165,16 @@ def read_by_specification(words: Sequence[str], *, is_checked: bool = True) -> E
     start, stop = (content.index(CRLF2) + len(CRLF2) + int(it) for it in numbers[2:4])
     try:
         archive, sidecar = stored(Path(path).name), Path(numbers[4]).read_bytes()
-        reader = IndependentReader(archive, sidecar, offset, len(content), length, is_checked=is_checked)
-        return Ended(0, reader.read(start, stop), "")
-    except RefusedError:
-        return Ended(0, content[start:stop], "")
-    except WrongError:
+        reader = module.IndependentReader(
+            archive, sidecar, offset, len(content), length, is_checked=is_checked
+        )
+        return Ended(0, reader.read(start, stop), "sidecar: used")
+    except module.RefusedError:
+        return Ended(0, content[start:stop], "sidecar: refused")
+    except module.WrongError:
         return Ended(1, b"", "this span is wrong")
+    except CRASHES as error:
+        return Ended(134, b"", repr(error))
 
 
 @pytest.mark.slow
@@ -175,6 +189,36 @@ def test_conform_judges_readers_of_sidecars() -> None:
     lies = "windows-forged", "window-of-another", "content-offset-wrong", "frame-content-offset-wrong"
     lies += "record-over-next-entry", "record-over-next-member"
     assert wrong == {f"{lie}.seek" for lie in lies}
+
+
+SIDECARS = read_manifest(SAMPLES)
+
+
+def is_found(fault: SidecarFault) -> bool:
+    """Tell whether the suite finds a fault of a reader."""
+    module = faulty(fault)
+    answers = judged(SIDECARS, lambda words, _: read_by_specification(words, module=module))
+    return any(not it.allowed for it in answers)
+
+
+def test_there_are_many_faults_of_readers_and_each_is_of_one_place() -> None:
+    assert len({it.name for it in SIDECAR_FAULTS}) == len(SIDECAR_FAULTS) >= 45
+    assert [it.name for it in SIDECAR_FAULTS if SOURCE.count(it.right) != 1] == []
+
+
+@pytest.mark.parametrize("fault", one_in(10, SIDECAR_FAULTS), ids=lambda fault: fault.name)
+def test_a_faulty_reader_of_sidecars_does_not_pass(fault: SidecarFault) -> None:
+    assert is_found(fault)
+
+
+def test_a_reader_that_does_not_say_whether_it_used_a_sidecar_is_mistaken() -> None:
+    some = replace(SIDECARS, samples=SIDECARS.samples[:1])
+
+    def silent(words: Sequence[str], _: int) -> Ended:
+        ended = read_by_specification(words)
+        return Ended(ended.status, ended.output, "")
+
+    assert {it.verdict for it in judged(some, silent) if not it.allowed} == {Verdict.MISTAKEN}
 
 
 @pytest.mark.slow

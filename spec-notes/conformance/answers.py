@@ -40,6 +40,8 @@ SHOWN: Final = 100
 MAX_WAIT: Final = 0.5
 """Seconds."""
 GZIP: Final = 31
+SIDECAR: Final = "sidecar: "
+"""What comes before "used" or "refused" in the message of a range that was read."""
 HEADER_END: Final = b"\r\n\r\n"
 MAX_CONTENT: Final = 64 << 20
 MAX_HEADER: Final = 64 << 10
@@ -58,6 +60,8 @@ class Verdict(StrEnum):
     SHORT = "short"
     """Records or bytes are missing, and no error was reported."""
     WRONG = "wrong"
+    MISTAKEN = "mistaken"
+    """The bytes are right, but a sidecar was used that must not be, or one was refused that is sound."""
     MUST_REFUSE = "must refuse"
     """No error was reported, though the bytes are damaged or missing."""
     CRASHED = "crashed"
@@ -133,6 +137,8 @@ def _judge_file(manifest: Manifest, sample: Sample, ask: Ask) -> list[Answer]:
     for words, (record, wanted) in zip(others, ranges, strict=True):
         ended = ask(words, wanted.size)
         verdict, message = _judge_end(ended) or _judge_range(manifest, path, record, wanted, ended)
+        if verdict is Verdict.RIGHT:
+            verdict, message = _judge_sidecar(record, ended) or (verdict, message)
         may_refuse = not record.complete or not (sample.valid or record.has_table)
         may_refuse = may_refuse or wanted.offset != record.offset  # R4 says SHOULD.
         allowed = verdict is Verdict.RIGHT or (verdict is Verdict.REFUSED and may_refuse)
@@ -242,6 +248,17 @@ def _judge_range(
     if is_whole:
         return Verdict.RIGHT, ""
     return Verdict.SHORT, f"only {len(output)} of {counted(size, 'byte')}, and no error"
+
+
+def _judge_sidecar(record: SampleRecord, ended: Ended) -> tuple[Verdict, str] | None:
+    """Return what is wrong with what an implementation says of a sidecar; None if nothing is."""
+    told = ended.message.strip().rpartition("\n")[2].removeprefix(SIDECAR)
+    if record.outcome in (None, "error", told):
+        return None
+    said = (
+        f"it says of the sidecar {told!r}" if told else f"it does not say {SIDECAR + str(record.outcome)!r}"
+    )
+    return Verdict.MISTAKEN, f"{said}, which is to be {record.outcome}"
 
 
 def _bytes_of(manifest: Manifest, path: str, record: SampleRecord, wanted: SampleRange) -> bytes:

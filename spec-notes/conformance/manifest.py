@@ -37,6 +37,7 @@ STEP: Final = 1 << 20
 
 Mode = Literal["large", "every", "none"]
 Readable = Literal["all", "some", "none"]
+Outcome = Literal["used", "refused", "error"]
 T = TypeVar("T")
 
 
@@ -87,6 +88,8 @@ class SampleRecord:
     has_table: bool
     """Whether a reader may seek in it by a table."""
     ranges: tuple[SampleRange, ...]
+    outcome: Outcome | None
+    """What becomes of the sidecar in a range of it; None without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +289,10 @@ def _sample(place: _Place) -> Sample:
     )
 
 
+def _outcome(place: _Place) -> Outcome:
+    return cast("Outcome", place.one_of("used", "refused", "error"))
+
+
 def _file(place: _Place) -> tuple[str, int, str]:
     name = r"[\w+-][\w.+-]*"  # In the folder of the manifest, and nowhere else.
     return (
@@ -307,6 +314,7 @@ def _record(place: _Place) -> SampleRecord:
         complete=place.member("complete").flag(),
         has_table=table is not None,
         ranges=tuple(_range(it, size, offset, length) for it in place.member("ranges").items()),
+        outcome=_outcome(place.member("outcome")) if place.has("outcome") else None,
     )
 
 

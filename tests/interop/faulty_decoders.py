@@ -3,6 +3,9 @@
 Each is an error that the author of a decoder may make. A sample whose frames are of a real compressor finds it.
 """
 
+# A fault takes a line, however long what it exchanges is.
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -79,7 +82,7 @@ DECODER_FAULTS = [
     F("predefined tables are refused", "if (mode === 0) state.tables[k] = PREDEFINED[k];", 'if (mode === 0) fail("predefined");'),
     F("a table of one symbol is refused", "state.tables[k] = oneSymbol(src[at++]);", 'fail("one symbol");'),
     F("a table is not repeated", "else if (!state.tables[k]) fail", "else fail"),
-    F("a predefined table is not one to repeat", "const state = { huffman, tables: [...tables], repeat,", "const state = { huffman, tables, repeat,", ),
+    F("a predefined table is not one to repeat", "const state = { huffman, tables: [...tables], repeat,", "const state = { huffman, tables, repeat," ),
     F("states are read in the order of tables", "let sl = take(ll.accuracy), so = take(of.accuracy), sm = take(ml.accuracy);", "let sl = take(ll.accuracy), sm = take(ml.accuracy), so = take(of.accuracy);"),
     F("lengths are read before the offset", "const m = ML_BASE[mc] + take(ML_BITS[mc]), l = LL_BASE[lc] + take(LL_BITS[lc]);", "const l = LL_BASE[lc] + take(LL_BITS[lc]), m = ML_BASE[mc] + take(ML_BITS[mc]);"),
     F("states change in the order that they were read in", "        sm = ml.base[sm] + take(ml.bits[sm]);\n        so = of.base[so] + take(of.bits[so]);", "        so = of.base[so] + take(of.bits[so]);\n        sm = ml.base[sm] + take(ml.bits[sm]);"),
@@ -103,7 +106,7 @@ DECODER_FAULTS = [
     F("literals have less than 128 KiB in a block", "op + rest - first > MAX_BLOCK)", "op + rest - first >= MAX_BLOCK)"),
     # Dictionaries, 5
     F("the tables of a dictionary are in the order of a block", "for (const k of [1, 2, 0])", "for (const k of [0, 1, 2])"),
-    F("a dictionary has no tables", "const { huffman, tables = [], repeat = [1, 4, 8], content", "const { huffman, repeat = [1, 4, 8], content", ),
+    F("a dictionary has no tables", "const { huffman, tables = [], repeat = [1, 4, 8], content", "const { huffman, repeat = [1, 4, 8], content" ),
     F("a dictionary has no offsets", "repeat = [0, 4, 8].map((i) => view.getUint32(at + i, true));", "repeat = [1, 4, 8];"),
     F("a dictionary has no Huffman table", "return { id, huffman, tables,", "return { id, tables,"),
     F("matches do not go on from a dictionary", "for (; left && from < 0; left--) out[op++] = state.before[before + from++];", "for (; left; left--) out[op++] = state.before[before + from++];"),

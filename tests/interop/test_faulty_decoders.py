@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,8 +35,8 @@ def is_found(folder: Path) -> bool:
 
 
 @pytest.fixture
-def copied(tmp_path: Path) -> Iterator[Path]:
-    yield Path(shutil.copytree(READER, tmp_path / "reader"))
+def copied(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(READER, tmp_path / "reader"))
 
 
 def test_the_decoder_itself_has_none(copied: Path) -> None:

@@ -49,6 +49,22 @@ def content_of(sidecar: bytes) -> bytes:
     return content
 
 
+def first_block(archive: bytes, offset: int) -> int:
+    """Return where the first block begins: after the header of the gzip member or frame (section 2.3)."""
+    if archive.startswith(b"\x28\xb5\x2f\xfd", offset):
+        flags = archive[offset + 4]
+        single = flags >> 5 & 1
+        return offset + 6 - single + (0, 1, 2, 4)[flags & 3] + (single, 2, 4, 8)[flags >> 6]
+    check(archive.startswith(b"\x1f\x8b\x08", offset) and len(archive) > offset + 12)
+    flags, at = archive[offset + 3], offset + 10
+    if flags & 4:
+        at += 2 + int.from_bytes(archive[at : at + 2], "little")
+    for field in (8, 16):
+        if flags & field:
+            at = archive.find(b"\0", at) + 1
+    return at + (2 if flags & 2 else 0)
+
+
 class IndependentReader:
     """Reads one record of an archive, whose length may be known from a scan or an index.
 
@@ -88,6 +104,7 @@ class IndependentReader:
         self._bounds = [span[1] for span in self._spans] + [size]
         bytes_of = [offset, *(span[0] // 8 for span in self._spans), offset + length]
         check(not self._bounds[0])
+        check(bytes_of[1] == first_block(archive, offset))
         check(bytes_of[0] <= bytes_of[1] and all(a < b for a, b in pairwise(bytes_of[1:])))
         check(all(a < b for a, b in pairwise(self._bounds)))
         if is_checked:

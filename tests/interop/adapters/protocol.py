@@ -36,7 +36,8 @@ class Adapter(Protocol):
     def read_range(self, path: str, offset: int, length: int | None, start: int, stop: int) -> bytes:
         """Return bytes [start, stop) of the block of the record at an offset.
 
-        One that has `knows_sidecars` gets the path of a sidecar, too, if that is to be used.
+        One that has `knows_sidecars` gets the path of a sidecar, too, if that is to be used, and says in
+        `used_sidecar` whether it was.
         """
 
 
@@ -57,6 +58,9 @@ def answer(adapter: Adapter, words: list[str]) -> int:
             if sidecar and not getattr(adapter, "knows_sidecars", False):
                 raise NotSupported("it knows no sidecars")
             sys.stdout.buffer.write(adapter.read_range(path, *place, *sidecar))
+            if sidecar:
+                outcome = "used" if adapter.used_sidecar else "refused"  # type: ignore[attr-defined]
+                print(f"sidecar: {outcome}", file=sys.stderr)
         sys.stdout.flush()
     except NotSupported as error:
         return told(error, NOT_SUPPORTED)

@@ -13,6 +13,7 @@ STEP = 1 << 20
 
 class Seekwarc:
     knows_sidecars = True
+    used_sidecar = False
 
     def records(self, path: str) -> Iterator[Record]:
         with seekwarc.open(path) as archive:
@@ -25,7 +26,10 @@ class Seekwarc:
         self, path: str, offset: int, length: int | None, start: int, stop: int, sidecar: str | None = None
     ) -> bytes:
         with seekwarc.open(path, sidecar=sidecar or True) as archive:
-            return archive.record_at(offset, length).block.pread(start, stop - start)
+            record = archive.record_at(offset, length)
+            data = record.block.pread(start, stop - start)
+            self.used_sidecar = record.body.table_status is seekwarc.TableStatus.SIDECAR
+            return data
 
 
 ADAPTER = Seekwarc()
