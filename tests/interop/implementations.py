@@ -34,9 +34,10 @@ an error; short (records or bytes are missing and no error tells); wrong; must r
 error); crashed; timed out; `-` where the reader cannot do that. **Bold** is what a reader of class "seeks"
 may not answer.
 
-FastWARC reads in order: its adapter reads a range by reading the record. pyzstd and indexed_zstd know
-nothing of WARC: their adapters hand them single records, and find records in the content that indexed_zstd
-shows of a file. warcio reads no `.warc.zst`, so that it has no adapter.
+Samples of 2026-11-27. reader.js is [the reader in JavaScript](../reader/README.md), small_reader.py
+[one of 150 lines](../small_reader.py) that needs Python 3.14 alone. FastWARC reads in order: its adapter reads a range
+by reading the record. pyzstd and indexed_zstd know nothing of WARC: their adapters hand them single records,
+and find records in the content that indexed_zstd shows of a file. warcio reads no `.warc.zst`, so that it has no adapter.
 """
 
 
@@ -47,17 +48,27 @@ class Implementation(NamedTuple):
     module: str
     adapter: str
 
+    needs: str = ""
+    """A program that it needs in place of a module."""
+
     @property
-    def path(self) -> str:
-        return str(ADAPTERS / self.adapter)
+    def command(self) -> list[str]:
+        """What runs its adapter."""
+        return [self.needs or sys.executable, str(ADAPTERS / self.adapter)]
 
 
 IMPLEMENTATIONS = [
     Implementation("seekwarc", "seekwarc", "seekwarc", "seekwarc_reader.py"),
+    Implementation("reader.js", "", "", "javascript_reader.mjs", "node"),
+    Implementation("small_reader.py", "", "backports.zstd", "small_reader.py"),
     Implementation("FastWARC", "FastWARC", "fastwarc", "fastwarc_reader.py"),
     Implementation("pyzstd", "pyzstd", "pyzstd", "pyzstd_reader.py"),
     Implementation("indexed_zstd", "indexed_zstd", "indexed_zstd", "indexed_zstd_reader.py"),
 ]
+
+
+OURS = {"seekwarc", "reader.js", "small_reader.py"}
+"""Those whose version is that of the samples."""
 
 
 def samples() -> Manifest:
@@ -66,7 +77,7 @@ def samples() -> Manifest:
 
 def answers_of(implementation: Implementation, manifest: Manifest) -> list[Answer]:
     """Return what the judge says of an implementation."""
-    command = BatchCommand([sys.executable, implementation.path], timeout=TIMEOUT)
+    command = BatchCommand(implementation.command, timeout=TIMEOUT)
     try:
         return list(judged(manifest, command.run))
     finally:
@@ -116,7 +127,7 @@ def _lines(manifest: Manifest, found: dict[str, list[Answer]], versions: dict[st
 def main() -> None:
     manifest = samples()
     found = {it.name: answers_of(it, manifest) for it in IMPLEMENTATIONS}
-    versions = {it.name: "" if it.name == "seekwarc" else version(it.package) for it in IMPLEMENTATIONS}
+    versions = {it.name: version(it.package) if it.name not in OURS else "" for it in IMPLEMENTATIONS}
     PAGE.write_text(page(manifest, found, versions))
     for name, answers in found.items():
         for answer in answers:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import replace
 
 import pytest
@@ -38,7 +37,7 @@ def told(answers: list[Answer]) -> dict[str, str]:
 each_implementation = pytest.mark.parametrize(
     "implementation",
     [
-        pytest.param(it, marks=[pytest.mark.needs(f"module:{it.module}")], id=it.name)
+        pytest.param(it, marks=[pytest.mark.needs(it.needs or f"module:{it.module}")], id=it.name)
         for it in IMPLEMENTATIONS
     ],
 )
@@ -50,7 +49,7 @@ def test_adapters_answer_alike_one_question_a_process_and_many(implementation) -
     names = {"displaced-checksum.warc.zst", "damaged-no-record.warc.zst"}
     manifest = samples()
     few = replace(manifest, samples=tuple(it for it in manifest.samples if it.file in names))
-    alone = Command([sys.executable, implementation.path], timeout=TIMEOUT)
+    alone = Command(implementation.command, timeout=TIMEOUT)
     assert list(judged(few, alone.run, jobs=2)) == answers_of(implementation, few)
 
 
@@ -70,6 +69,15 @@ def test_page_names_all_implementations_and_samples() -> None:
     assert re.search(r"FastWARC \d+\.\d+\.\d+ \| pyzstd \d", PAGE.read_text()), "versions are named"
 
 
-def test_this_reader_meets_both_classes() -> None:
-    page = kept()["seekwarc"]
+@pytest.mark.parametrize("name", ["seekwarc", "reader.js", "small_reader.py"])
+def test_readers_of_the_specification_meet_both_classes(name: str) -> None:
+    page = kept()[name]
     assert page['class "reads"'] == page['class "seeks"'] == "yes"
+
+
+def test_small_reader_is_small_and_needs_the_standard_library_alone() -> None:
+    source = (PAGE.parents[1] / "small_reader.py").read_text()
+    code = re.sub(r'""".*?"""', "", source, flags=re.DOTALL)
+    assert len([it for it in code.splitlines() if it.strip() and not it.strip().startswith("#")]) <= 150
+    imported = set(re.findall(r"^ *(?:import|from) (\w+)", code, re.MULTILINE))
+    assert imported == {"hashlib", "json", "re", "struct", "sys", "compression", "backports"}
