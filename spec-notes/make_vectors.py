@@ -32,7 +32,7 @@ from vectors_valid import valid_vectors
 SAMPLES: Final = Path(__file__).parent / "warc-zstd-seekable" / "samples"
 BY_HAND: Final = {"README.md", "LICENSE"}
 SPECIFICATION: Final = "warc-zstd-seekable"
-VERSION: Final = "1.4"
+VERSION: Final = "1.5"
 MAX_LINE: Final = 150
 
 

@@ -5,7 +5,7 @@
 
 It is an adapter of conform.py as it stands, for those who read code rather than text: R12 and so on are
 requirements of warc-zstd-seekable/index.md. Files are held in memory. There is no XXH64 in the library, so a
-table whose checksums the frames do not repeat is left alone. So are file tables: records are read in order then.
+table whose checksums the frames do not repeat is left alone. So are file tables.
 """
 
 import hashlib

@@ -137,7 +137,7 @@ def test_the_manifest_lists_the_files_that_are_there() -> None:
     described = manifest()
     assert {name: described[name] for name in ("specification", "version", "license")} == {
         "specification": "warc-zstd-seekable",
-        "version": "1.4",
+        "version": "1.5",
         "license": "CC0-1.0",
     }
     files = {path.name for path in SAMPLES.iterdir()}

@@ -35,9 +35,10 @@ error); crashed; timed out; `-` where the reader cannot do that. **Bold** is wha
 may not answer.
 
 Samples of 2026-11-27. reader.js is [the reader in JavaScript](../reader/README.md), small_reader.py
-[one of 150 lines](../small_reader.py) that needs Python 3.14 alone. FastWARC reads in order: its adapter reads a range
-by reading the record. pyzstd and indexed_zstd know nothing of WARC: their adapters hand them single records,
-and find records in the content that indexed_zstd shows of a file. warcio reads no `.warc.zst`, so that it has no adapter.
+[one of 150 lines](../small_reader.py) that needs Python 3.14 alone. FastWARC reads in order: its adapter
+reads a range by reading the record. pyzstd and indexed_zstd know nothing of WARC: their adapters hand them
+single records, and find records in the content that indexed_zstd shows of a file. warcio reads no
+`.warc.zst`, so that it has no adapter.
 """
 
 

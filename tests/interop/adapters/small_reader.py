@@ -1,4 +1,4 @@
-"""An adapter of the conformance kit for spec-notes/small_reader.py, so that one process answers all questions."""
+"""An adapter for spec-notes/small_reader.py, so that one process answers all questions."""
 
 from __future__ import annotations
 
