@@ -89,6 +89,8 @@ def _verb_of(words: list[str]) -> tuple[Verb | None, list[str]]:
     first, *rest = words
     if first in VERBS and " ".join(words[:2]) not in RENAMED:
         return VERBS[first], rest
+    import shlex
+
     parser = _parser()
     for old in (first, " ".join(words[:2])):
         if old in RENAMED:
@@ -98,8 +100,6 @@ def _verb_of(words: list[str]) -> tuple[Verb | None, list[str]]:
         option, verb = first.partition("=")[0], next((it for it in words if it in VERBS), None)
         if verb is None or option not in VERBS[verb].parser()._option_string_actions:  # noqa: SLF001
             parser.error(f"unrecognized arguments: {option}")
-        import shlex
-
         place = words.index(verb)
         command = shlex.join(["seekwarc", verb, *words[:place], *words[place + 1 :]])
         parser.exit(FAILED, f"seekwarc: {option} goes after the verb: {command}\n")

@@ -105,4 +105,4 @@ def test_devices_and_pipes_are_written_to_without_force(command, crawl, tmp_path
 
 def test_an_empty_name_is_refused(command, crawl, tmp_path) -> None:
     stderr = command("convert", crawl.zst, "", "--to", "gz", status=2, cwd=tmp_path).stderr
-    assert "name of the new file is empty" in stderr
+    assert "name the new file too" in stderr

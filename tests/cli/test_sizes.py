@@ -15,6 +15,11 @@ bounds = st.none() | st.integers(-(10**18) + 1, 10**18 - 1)
 @given(bounds, bounds, st.integers(0, 10**6))
 def test_a_range_is_a_python_slice(start, stop, size) -> None:
     text = ":".join("" if bound is None else str(bound) for bound in (start, stop))
+    first, last, _ = slice(start, stop).indices(size)
+    if first > last:
+        with pytest.raises(RangeError, match="ends before it begins"):
+            parse_range(text, size)
+        return
     found = parse_range(text, size)
     assert range(size)[slice(*found)] == range(size)[slice(start, stop)]
     assert 0 <= found[0] <= found[1] <= size

@@ -64,7 +64,7 @@ def test_an_index_shows_its_first_captures(path: str, tmp_path: Path) -> None:
         shown = index._repr_html_()
     assert shown.count("<tr>") == 1 + 10
     assert "and more captures" in shown
-    with seekwarc.Index(b"not a line\n") as index:
+    with seekwarc.Index(b"not a {line\n") as index:
         assert "<p>" in index._repr_html_()
 
 
