@@ -174,14 +174,13 @@ def is_public(name: str) -> bool:
 
 def described(node: Node) -> str:
     """Return a docstring as Markdown."""
-    lines = (ast.get_docstring(node) or "").splitlines()
+    text, example, after = (ast.get_docstring(node) or "").partition("\nExample:\n")
     out: list[str] = []
     section = False
-    for number, line in enumerate(lines):
-        if line == "Example:":
-            code = textwrap.dedent("\n".join(lines[number + 1 :]))
-            out += ["```python", code, "```"]
-            break
+    # Sections may follow the example.
+    code = re.match(r"(?: +.*\n?|\n)*", after)
+    rest = after[code.end() :] if code else ""
+    for line in [*text.splitlines(), "", *rest.splitlines()]:
         if line in SECTIONS:
             section = True
             out += ["", f"**{line[:-1]}**", ""]
@@ -196,6 +195,8 @@ def described(node: Node) -> str:
             out.append(f"- `{name}`:{text}")
         else:
             out.append("  " + line.strip())
+    if example and code:
+        out += ["", "```pycon", textwrap.dedent(code[0]).strip(), "```"]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(out)).strip()
 
 

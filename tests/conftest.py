@@ -121,6 +121,7 @@ SAME_IN_ANY_BUILD = {
     "tests/fuzz/test_targets.py::test_a_short_run_of_the_fuzzer": "the fuzzer follows bytecode alone",
     "tests/support/": "it is what tests are made of",
     "tests/test_architecture.py": "it reads the sources",
+    "tests/test_site.py": "it makes HTML of the pages",
     "tests/test_system.py::test_tests_pass_without_posix": "seekwarc.system is not compiled",
     "tests/test_wheel.py": "it builds wheels of its own",
     "tests/test_words.py": "it reads the sources",

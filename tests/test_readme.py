@@ -24,8 +24,15 @@ RECIPES = ROOT / "spec-notes" / "recipes.md"
 NOT_RUN = {"api", "recipes"}
 """Pages whose examples are run by other tests."""
 CHAPTERS = sorted(page for page in (ROOT / "spec-notes").glob("*.md") if page.stem not in NOT_RUN)
+FIRST_PAGE = ROOT / ".site" / "index.md"
+"""That of the site, to which nothing else leads."""
 ROOMS = sorted((ROOT / "seekwarc").glob("*/README.md"))
-NOTES = [*sorted((ROOT / "spec-notes").rglob("*.md")), ROOT / ".github" / "CONTRIBUTING.md"]
+NOTES = [
+    FIRST_PAGE,
+    ROOT / ".site" / "README.md",
+    *sorted((ROOT / "spec-notes").rglob("*.md")),
+    ROOT / ".github" / "CONTRIBUTING.md",
+]
 MAX_WORDS = 1000
 MIN_EXAMPLES = 5
 
@@ -104,7 +111,7 @@ def test_examples_of_readme_run(first_steps: Path) -> None:
 
 @pytest.mark.parametrize(
     "page",
-    one_in(3, [page for page in CHAPTERS if list(examples_of(page.read_text()))]),
+    one_in(3, [page for page in [FIRST_PAGE, *CHAPTERS] if list(examples_of(page.read_text()))]),
     ids=lambda page: page.stem,
 )
 def test_examples_of_chapter_go_on_with_the_files_of_readme(

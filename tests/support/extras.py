@@ -14,6 +14,7 @@ __all__ = ["MAY_SKIP", "needs_package", "package", "skip_if_missing"]
 MAY_SKIP = not os.environ.get("CI") or bool(os.environ.get("SEEKWARC_MAY_SKIP"))
 """Whether tests whose components are missing are skipped. In CI they fail, unless it says that they may."""
 LARGE = {
+    "docs": {"furo", "myst_parser", "sphinx"},
     "engines": {"dask", "distributed", "duckdb", "polars", "pysail", "pyspark", "ray"},
     "interop": {
         *("atheris", "blosc2", "boto3", "django", "fastapi", "flask", "flask_cors", "fuse", "h5netcdf"),
