@@ -1,4 +1,4 @@
-"""The site is built from the pages of the repository: no link leads nowhere, nothing comes from other hosts."""
+"""The site is built from the pages of the repository: all links lead somewhere, and no other host is needed."""
 
 from __future__ import annotations
 
