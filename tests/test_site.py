@@ -1,4 +1,4 @@
-"""The site is built from the pages of the repository: all links lead somewhere, and no other host is needed."""
+"""The site is built from the pages: every link leads somewhere, and nothing comes from another host."""
 
 from __future__ import annotations
 
