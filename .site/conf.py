@@ -3,6 +3,8 @@
 project = "seekwarc"
 extensions = ["myst_parser"]
 html_theme = "furo"
+# Furo's own underlines names of modules as if they were links.
+pygments_dark_style = "github-dark"
 html_title = "seekwarc"
 html_copy_source = False
 html_show_sphinx = False

@@ -31,3 +31,8 @@ def test_a_release_waits_for_all_its_files() -> None:
     text = (ROOT / ".github" / "workflows" / "wheels.yml").read_text()
     jobs = re.findall(r"^  (\w+):$", text.partition("\njobs:\n")[2], re.MULTILINE)
     assert f"needs: [{', '.join(jobs[:-1])}]" in text
+
+
+def test_a_release_is_rehearsed_before_it() -> None:
+    assert "\n.ci/rehearse\n" in (ROOT / ".ci" / "full").read_text()
+    assert os.access(ROOT / ".ci" / "rehearse", os.X_OK)
