@@ -78,6 +78,7 @@ def manifest(path: Path) -> dict[str, object]:
         return json.loads(file.read("datapackage.json"))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(4))
 def test_a_chain_has_all_that_was_crawled_and_each_payload_once(tmp_path: Path, kind: str, seed: int) -> None:
