@@ -203,13 +203,13 @@ class _Measure:
     def __call__(self, window: _Window) -> _Piece:
         """Measure the records of a window that end in it, or else the one that begins it."""
         last = _cut_off(window, self._limits)
-        begin = self._clock()
         if last is None or last > 0:
             data = window.data[:last]
-            content = window.lead + data
+            stored = window.lead + data
         else:
-            data, content = self._beginning(window)
-        size = self._work(BytesSource(content))
+            data, stored = self._beginning(window)
+        begin = self._clock()
+        size = self._work(BytesSource(stored))
         seconds = self._clock() - begin - self._cost
         return _Piece(len(data), size, max(seconds, 0.0))
 
@@ -218,7 +218,10 @@ class _Measure:
         self._cost = min(self(_Window(b"", SMALL + b"\r\n\r\n", is_end=True)).seconds for _ in range(TIMES))
 
     def _beginning(self, window: _Window) -> tuple[bytes, bytes]:
-        """Return the stored bytes of the beginning of a record, and the record that they make."""
+        """Return the stored bytes of the beginning of a record, and a file of what they hold.
+
+        It is compressed as the record is: files are decompressed while what is made is compressed.
+        """
         data = _whole_frames(window.data)
         while True:
             with WholeReader(BytesSource(window.lead + data), **self._limits) as archive:
@@ -228,7 +231,7 @@ class _Measure:
                     raise FormatError("no frame of the record is small enough to be measured")
                 if len(block) <= MAX_CONTENT:
                     header = _LENGTH.sub(b"Content-Length: %d" % len(block), record.header.raw, count=1)
-                    return data, header + block + b"\r\n\r\n"
+                    return data, _stored(header + block + b"\r\n\r\n", archive.compression)
             data = _whole_frames(data[: len(data) // 4])
 
 
@@ -279,6 +282,15 @@ def _cut_off(window: _Window, limits: ReadLimits) -> int | None:
             for record in archive.in_order(tolerant=True):
                 offset = record.offset
         return offset - len(window.lead)
+
+
+def _stored(content: bytes, compression: Compression) -> bytes:
+    """Return a record in a compression, as fast as that can be made."""
+    if compression == "none":
+        return content
+    stored = io.BytesIO()
+    convert(BytesSource(content), FileObjectOutput(stored), compression, verify=False, level=1)
+    return stored.getvalue()
 
 
 def _whole_frames(data: bytes) -> bytes:
