@@ -97,7 +97,9 @@ def test_a_page_of_an_archive_that_is_served_elsewhere_is_shown(site: Path, page
             assert "Hello. Hello." in shown(pages, f"{origin}/served.html")
 
 
-def test_the_player_finds_what_a_crawl_of_a_chain_leaves_to_an_older_one(site: Path, pages: Pages) -> None:
+@pytest.fixture(scope="module")
+def chain(site: Path) -> Path:
+    """The folder of a chain of two WACZ, of which the younger leaves its home page to the older."""
     (site / "apart").mkdir()
     home = b"<html><title>Home</title><p>" + b"As it was. " * 200
     for name, number in (("april", 1), ("may", 2)):
@@ -108,19 +110,43 @@ def test_the_player_finds_what_a_crawl_of_a_chain_leaves_to_an_older_one(site: P
                 out.write_response(uri, page, status=200, http_headers=html, date=stamp(number))
         tools.create_wacz(site / f"{name}.warc.gz", site / "apart" / f"{name}.wacz")
     assert tools.dedupe(site / "apart", site / "chain", between=True).revisits == 1
+    return site / "chain"
+
+
+# The capture of May is the revisit.
+REVISIT = PAGE.replace("url=", 'ts="20260401070200" url=')
+
+
+def test_the_player_finds_what_a_crawl_of_a_chain_leaves_to_an_older_one(
+    site: Path, chain: Path, pages: Pages
+) -> None:
     resources = [
         {
             "name": it,
             "path": f"chain/{it}",
-            "hash": hashlib.sha256((site / "chain" / it).read_bytes()).hexdigest(),
+            "hash": hashlib.sha256((chain / it).read_bytes()).hexdigest(),
         }
         for it in ("april.wacz", "may.wacz")
     ]
-    page = PAGE.format(source="/chain.json", url=HOME)
-    # The capture of May is the revisit.
-    (site / "chained.html").write_text(page.replace("url=", 'ts="20260401070200" url='))
+    (site / "chained.html").write_text(REVISIT.format(source="/chain.json", url=HOME))
     with running(Site(site)) as server:
         for listed, is_found in ((resources, True), (resources[1:], False)):
             (site / "chain.json").write_text(json.dumps({"resources": listed}))
             text = shown(pages, f"http://127.0.0.1:{server.port}/chained.html")
             assert ("As it was." in text) == is_found
+
+
+def test_the_player_shows_a_revisit_of_a_chain_that_was_closed(site: Path, chain: Path, pages: Pages) -> None:
+    tools.merge_wacz([chain / "may.wacz"], site / "closed.wacz", closure=True)
+    (site / "closed.html").write_text(REVISIT.format(source="/closed.wacz", url=HOME))
+    with running(Site(site)) as server:
+        assert "As it was." in shown(pages, f"http://127.0.0.1:{server.port}/closed.html")
+
+
+def test_the_player_opens_all_that_is_served_as_one(site: Path, chain: Path, pages: Pages) -> None:
+    with Library([chain]) as library, running(Site(site)) as server:
+        origin = f"http://127.0.0.1:{server.port}"
+        with running(application(library, wacz_origins=[origin])) as other:
+            source = f"http://127.0.0.1:{other.port}/chain.json"
+            (site / "all.html").write_text(REVISIT.format(source=source, url=HOME))
+            assert "As it was." in shown(pages, f"{origin}/all.html")

@@ -133,6 +133,8 @@ def test_all_of_them_are_one_for_players(tmp_path: Path, portal) -> None:
         listed = json.loads(answer.body)
         assert listed["profile"] == "multi-wacz-package"
         assert [it["name"] for it in listed["resources"]] == [f"a{ending}.wacz" for ending in ENDINGS]
+        # The player has it in addresses of pages, and finds no originals if it has blanks.
+        assert all(it["hash"].isalnum() for it in listed["resources"])
         for resource in listed["resources"]:
             (tmp_path / resource["name"]).write_bytes(client.get(f"/{resource['path']}").body)
     paths = [{**it, "path": it["name"]} for it in listed["resources"]]
