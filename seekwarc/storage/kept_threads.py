@@ -7,6 +7,7 @@ the interpreter exits.) Starting a thread costs as much as a small request, so e
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
@@ -27,6 +28,9 @@ class KeptThreads:
         self._most = most
         self._idle: list[SimpleQueue[Call]] = []
         """One for each thread that waits for a call."""
+        if hasattr(os, "register_at_fork"):
+            # A forked process has none of these threads, and a call that is handed to one would never begin.
+            os.register_at_fork(after_in_child=self._idle.clear)
 
     def run(self, call: Call) -> None:
         """Make a call in a thread. It must not raise."""

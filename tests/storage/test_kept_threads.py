@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 
@@ -9,7 +10,7 @@ import pytest
 
 from seekwarc.storage import kept_threads
 from seekwarc.storage.kept_threads import KeptThreads
-from tests.support.processes import wait_until
+from tests.support.processes import PATIENT, wait_until
 
 
 def threads_of(name: str) -> list[threading.Thread]:
@@ -49,3 +50,16 @@ def test_a_thread_ends_after_some_time_without_calls(monkeypatch: pytest.MonkeyP
         wait_until(lambda count=count: len(done) == count)
     wait_until(lambda: not threads_of("test-end"))
     assert threads._idle == []
+
+
+@pytest.mark.posix
+def test_a_forked_process_starts_threads_of_its_own() -> None:
+    threads, done = KeptThreads("test-fork", 2), []
+    threads.run(noted(threads, done))
+    wait_until(lambda: len(threads._idle) == 1)
+    child = os.fork()
+    if child == 0:
+        made = threading.Event()
+        threads.run(made.set)
+        os._exit(0 if made.wait(PATIENT) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
