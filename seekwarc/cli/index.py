@@ -38,16 +38,12 @@ seekwarc index --sidecar https://example.org/crawl.warc.gz --to-dir indexes/ -o 
 from __future__ import annotations
 
 import argparse
-import gzip
-import hashlib
-import io
 import os
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from seekwarc.cdx.index import PARQUET_MAGIC
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments
@@ -63,6 +59,7 @@ from seekwarc.cli.batch import (
 from seekwarc.cli.options import add_dry_run_argument, add_limit_arguments, limit_options
 from seekwarc.cli.printing import picked, report, say
 from seekwarc.cli.sidecar import add_sidecar_arguments, make_sidecars
+from seekwarc.cli.spools import Spooled, Spools
 from seekwarc.cli.targets import absolute, existing_option, input_target, output_target
 from seekwarc.cli.text_index import add_text_argument, make_text_index
 from seekwarc.collection.entry import damaged_places
@@ -79,7 +76,7 @@ from seekwarc.storage.expand import expand
 from seekwarc.storage.local import BytesSource
 from seekwarc.system import temporary_folder
 from seekwarc.write.files import refuse_same_file
-from seekwarc.write.output import FileObjectOutput, Output
+from seekwarc.write.output import Output
 
 __all__ = ["add_arguments", "run"]
 
@@ -205,7 +202,7 @@ def _opened(options: argparse.Namespace, jobs: list[Job], target: str) -> Iterat
 def _index_each(
     options: argparse.Namespace, jobs: list[Job], told: _Complaints, damaged: list[Place] | None = None
 ) -> int:
-    def count(_: Job, done: _Indexed) -> None:
+    def count(_: Job, done: Spooled[Indexing]) -> None:
         if damaged is not None:
             damaged.extend(done.done.damaged)
 
@@ -216,16 +213,15 @@ def _index_all(options: argparse.Namespace, jobs: list[Job], output: Output, tol
     """Make the lines of each file in a temporary folder, and one index of them."""
     damaged: list[Place] = []
     with temporary_folder(".index.", ".partial", folder=output.spool_directory) as folder:
+        spools = Spools(folder, are_sent=options.dask is not None)
 
-        def store(job: Job, done: _Indexed) -> None:
-            damaged.extend(done.done.damaged)
-            if done.lines is not None:
-                with open(_part_of(folder, job), "wb") as file:
-                    shutil.copyfileobj(gzip.GzipFile(fileobj=io.BytesIO(done.lines)), file)
+        def store(job: Job, made: Spooled[Indexing]) -> None:
+            damaged.extend(made.done.damaged)
+            spools.keep(job, made)
 
         printer = Printer(lambda _: None, _fields, told, store, summary=False)
-        status = run_batch(options, jobs, _Indexing(options, folder), printer)
-        return _merge(options, [_part_of(folder, job) for job in jobs], output, status, damaged)
+        status = run_batch(options, jobs, _Indexing(options, spools), printer)
+        return _merge(options, [spools.path(job) for job in jobs], output, status, damaged)
 
 
 def _merge(
@@ -243,12 +239,6 @@ def _merge(
     if (damaged or (is_shown and not options.quiet)) and not options.json:
         report(f"{output.name}: {would}{_counts(count, damaged)}", target=output.name if is_shown else "-")
     return status
-
-
-def _part_of(folder: str, job: Job) -> str:
-    return os.path.join(
-        folder, hashlib.sha256(absolute(job.source).encode(errors="surrogateescape")).hexdigest()
-    )
 
 
 def _names(options: argparse.Namespace, jobs: list[Job]) -> None:
@@ -271,37 +261,24 @@ def _name(job: Job, options: argparse.Namespace) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Indexed:
-    done: Indexing
-    lines: bytes | None
-    """Its lines, compressed with gzip, if it was made by a worker that may not see the folder of parts."""
-
-
-@dataclass(frozen=True, slots=True)
 class _Indexing:
     """The work on one file; see `tools.work.Work`."""
 
     options: argparse.Namespace
-    parts: str | None = None
-    """Folder for the lines of each file; None if each gets an index of its own."""
+    spools: Spools | None = None
+    """Where the lines of each file go; None if each gets an index of its own."""
 
-    def __call__(self, job: Job, context: JobContext) -> tuple[Status, _Indexed | None]:
-        lines = None
-        if self.parts is None:
+    def __call__(self, job: Job, context: JobContext) -> tuple[Status, Spooled[Indexing] | None]:
+        if self.spools is None:
             target = job.target or ""
             if not self.options.force and os.path.lexists(target):
                 refuse_unsound(target, job.source, _is_sound)
                 return Status.SKIPPED, None
             with output_of(self.options, context, target, target) as output:
-                done = self._index(job, output, context)
-        elif self.options.dask is None:
-            done = self._index(job, _part_of(self.parts, job), context)
+                made = Spooled(self._index(job, output, context), None)
         else:
-            packed = io.BytesIO()
-            with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=1) as file:
-                done = self._index(job, FileObjectOutput(cast("BinaryIO", file)), context)
-            lines = packed.getvalue()
-        return Status.PROBLEMS if done.problems else Status.DONE, _Indexed(done, lines)
+            made = self.spools.made(job, lambda spool: self._index(job, spool, context))
+        return Status.PROBLEMS if made.done.problems else Status.DONE, made
 
     def _index(self, job: Job, target: str | Output, context: JobContext) -> Indexing:
         sidecar = self.options.sidecars.get(absolute(job.source))
@@ -325,7 +302,7 @@ class _Indexing:
             all_records=options.all,
             post_append=options.post_append,
             stated_digests=options.stated_digests,
-            parquet=options.parquet and self.parts is None,
+            parquet=options.parquet and self.spools is None,
             details=options.parquet,
             on_progress=context.on_progress,
             processes=context.processes,
@@ -369,13 +346,13 @@ def _is_sound(path: str) -> bool:
     return True
 
 
-def _fields(indexed: _Indexed | None) -> dict[str, object]:
+def _fields(indexed: Spooled[Indexing] | None) -> dict[str, object]:
     fields = picked(indexed, captures="done.lines", problems="done.problems")
     damaged = [offset for _, offset in indexed.done.damaged] if indexed is not None else None
     return {**fields, "damaged": damaged}
 
 
-def _text(indexed: _Indexed) -> str:
+def _text(indexed: Spooled[Indexing]) -> str:
     return _counts(indexed.done.lines, indexed.done.damaged)
 
 

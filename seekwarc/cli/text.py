@@ -21,14 +21,10 @@ seekwarc text crawl.warc.zst --uri '*.example.org/*' --mime text/html -o - | hea
 from __future__ import annotations
 
 import argparse
-import gzip
-import hashlib
 import io
-import os
-import shutil
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any, BinaryIO, Final, cast
+from typing import Any, Final, cast
 
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, number
 from seekwarc.cli.batch import Printer, add_batch_arguments, run_batch
@@ -36,7 +32,8 @@ from seekwarc.cli.options import add_dry_run_argument, add_limit_arguments, limi
 from seekwarc.cli.printing import picked, report, say
 from seekwarc.cli.selecting import add_selection_arguments, archives_named, conditions_of
 from seekwarc.cli.sizes import SIZE
-from seekwarc.cli.targets import absolute, existing_option, input_target, output_target
+from seekwarc.cli.spools import Spooled, Spools
+from seekwarc.cli.targets import existing_option, input_target, output_target
 from seekwarc.errors import NotFoundError
 from seekwarc.format.words import counted
 from seekwarc.inside.parsing import resiliparse_needed
@@ -50,7 +47,7 @@ from seekwarc.storage.local import BytesSource
 from seekwarc.system import temporary_folder
 from seekwarc.write.files import refuse_same_file
 from seekwarc.write.opening import open_output
-from seekwarc.write.output import FileObjectOutput, Output
+from seekwarc.write.output import Output
 
 __all__ = ["add_arguments", "run"]
 
@@ -110,16 +107,15 @@ def _write(options: argparse.Namespace, jobs: list[Job], output: Output, form: P
     """Write the pages of each file into a temporary folder, and one file of them."""
     done = TextPages()
     with temporary_folder(".text.", ".partial", folder=output.spool_directory) as folder:
+        spools = Spools(folder, are_sent=options.dask is not None)
 
-        def store(job: Job, made: _Made) -> None:
+        def store(job: Job, made: Spooled[TextPages]) -> None:
             done.add(made.done)
-            if made.lines is not None:
-                with open(_part_of(folder, job), "wb") as file:
-                    shutil.copyfileobj(gzip.GzipFile(fileobj=io.BytesIO(made.lines)), file)
+            spools.keep(job, made)
 
         printer = Printer(lambda _: None, _fields, lambda it: say(str(it)), store, summary=False)
-        status = run_batch(options, jobs, _Texts(options, folder), printer)
-        parts = [part for job in jobs if os.path.exists(part := _part_of(folder, job))]
+        status = run_batch(options, jobs, _Texts(options, spools), printer)
+        parts = spools.paths(jobs)
         if not parts or (len(parts) < len(jobs) and not options.keep_going):
             return status
         merge_pages(parts, output, form, done, dedupe=options.dedupe and len(parts) > 1)
@@ -137,22 +133,9 @@ def _size_of_text(options: argparse.Namespace, source: BytesSource) -> int:
     from seekwarc.cli.estimates import size_of_made
 
     def make(target: str, context: JobContext) -> None:
-        _Texts(options, "").make(io.BytesIO(source.read(0, source.size)), "", target, context)
+        _text_of(io.BytesIO(source.read(0, source.size)), "", target, options, context)
 
     return size_of_made(make, f".{form_of(options.output).value}")
-
-
-def _part_of(folder: str, job: Job) -> str:
-    return os.path.join(
-        folder, hashlib.sha256(absolute(job.source).encode(errors="surrogateescape")).hexdigest()
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Made:
-    done: TextPages
-    lines: bytes | None
-    """The pages, compressed with gzip, if they were made by a worker that may not see the folder of parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,40 +143,35 @@ class _Texts:
     """The work on one file; see `tools.work.Work`."""
 
     options: argparse.Namespace
-    folder: str
+    spools: Spools
 
-    def __call__(self, job: Job, context: JobContext) -> tuple[Status, _Made]:
-        lines = None
-        if self.options.dask is None:
-            done = self.make(input_target(job.source), job.source, _part_of(self.folder, job), context)
-        else:
-            packed = io.BytesIO()
-            with gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=1) as file:
-                output = FileObjectOutput(cast("BinaryIO", file))
-                done = self.make(input_target(job.source), job.source, output, context)
-            lines = packed.getvalue()
-        return Status.PROBLEMS if done.problems else Status.DONE, _Made(done, lines)
-
-    def make(self, source: object, name: str, target: str | Output, context: JobContext) -> TextPages:
-        """Write the pages of one file."""
-        options = self.options
-        return text(
-            cast("Any", source),
-            target,
-            main=options.main,
-            dedupe=options.dedupe,
-            max_size=options.max_size,
-            max_text=options.max_text,
-            on_problem=context.emit,
-            on_progress=context.on_progress,
-            processes=context.processes,
-            name=name,
-            limits=limit_options(options),
-            **conditions_of(options),
-        )
+    def __call__(self, job: Job, context: JobContext) -> tuple[Status, Spooled[TextPages]]:
+        source = input_target(job.source)
+        made = self.spools.made(job, lambda spool: _text_of(source, job.source, spool, self.options, context))
+        return Status.PROBLEMS if made.done.problems else Status.DONE, made
 
 
-def _fields(made: _Made | None) -> dict[str, object]:
+def _text_of(
+    source: object, name: str, target: str | Output, options: argparse.Namespace, context: JobContext
+) -> TextPages:
+    """Write the pages of one file."""
+    return text(
+        cast("Any", source),
+        target,
+        main=options.main,
+        dedupe=options.dedupe,
+        max_size=options.max_size,
+        max_text=options.max_text,
+        on_problem=context.emit,
+        on_progress=context.on_progress,
+        processes=context.processes,
+        name=name,
+        limits=limit_options(options),
+        **conditions_of(options),
+    )
+
+
+def _fields(made: Spooled[TextPages] | None) -> dict[str, object]:
     names = tuple(asdict(TextPages()))
     return picked(made.done if made is not None else None, *names)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 import os
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ from seekwarc.cli.batch import Printer, run_batch
 from seekwarc.cli.beside import is_search_index
 from seekwarc.cli.options import limit_options
 from seekwarc.cli.printing import picked, report, say
+from seekwarc.cli.spools import Spools
 from seekwarc.errors import SeekWarcError, SourceError
 from seekwarc.format.words import counted
 from seekwarc.inside.parsing import resiliparse_needed
@@ -69,7 +69,7 @@ def make_text_index(options: argparse.Namespace) -> int:
         printer = Printer(
             lambda _: None, _fields, lambda problem: say(str(problem)), queue.put, summary=False
         )
-        status = run_batch(options, jobs, _Spooling(options, update.folder), printer) if jobs else 0
+        status = run_batch(options, jobs, _Spooling(options, Spools(update.folder)), printer) if jobs else 0
         queue.finish()
         if not jobs or not done.files or (done.files < len(jobs) and not options.keep_going):
             if not jobs and not (options.json or options.quiet):
@@ -112,7 +112,7 @@ class _Queue:
     def _add(self, job: Job) -> None:
         self._jobs.remove(job)
         self._ready.discard(job.source)
-        self._update.add(job.source, self._versions[job.source], _spool_of(self._update.folder, job))
+        self._update.add(job.source, self._versions[job.source], Spools(self._update.folder).path(job))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,22 +120,18 @@ class _Spooling:
     """The work on one file; see `tools.work.Work`."""
 
     options: argparse.Namespace
-    folder: str
+    spools: Spools
 
     def __call__(self, job: Job, context: JobContext) -> tuple[Status, PageSpool]:
         found = spool_pages(
             job.source,
-            _spool_of(self.folder, job),
+            self.spools.path(job),
             on_problem=context.emit,
             on_progress=context.on_progress,
             processes=context.processes,
             limits=limit_options(self.options),
         )
         return Status.PROBLEMS if found.problems else Status.DONE, found
-
-
-def _spool_of(folder: str, job: Job) -> str:
-    return os.path.join(folder, hashlib.sha256(job.source.encode(errors="surrogateescape")).hexdigest())
 
 
 def _fields(found: PageSpool | None) -> dict[str, object]:

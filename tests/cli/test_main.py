@@ -77,6 +77,7 @@ def test_every_file_of_a_verb_is_listed() -> None:
         "selecting",
         "sidecar",
         "sizes",
+        "spools",
         "targets",
         "text_index",
         "train",
