@@ -106,6 +106,8 @@ def test_a_chain_has_all_that_was_crawled_and_each_payload_once(tmp_path: Path, 
     assert before.keys() == after.keys()
     if kind != "zst":
         assert len(changed) == done.revisits + done.repointed
+    if kind in ("gz", "none"):
+        assert done.bytes_copied == sum(len(before[name][1]) for name in before if name not in changed)
 
     undone = tools.dedupe(new, tmp_path / "undone", between=True, undo=True)
     assert undone.restored == done.revisits + done.repointed
