@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import os
+import random
 from collections.abc import Iterable
 from pathlib import Path
 from zipfile import ZipFile
@@ -226,6 +227,22 @@ def test_a_damaged_record_is_left_out_and_nothing_refers_to_it(tmp_path: Path, k
     if kind != "none":
         assert len(found) == len(done.damaged) == 1
         assert set(new) == {f"urn:a:{URI}2", f"urn:b:{URI}", f"urn:b:{URI}2"}
+
+
+def test_damage_inside_a_large_record_that_is_not_compared_is_found(tmp_path: Path) -> None:
+    paths = [tmp_path / "a.warc.zst", tmp_path / "b.warc.zst"]
+    for number, path in enumerate(paths):
+        with seekwarc.open(path, "w", frame_size=1 << 16) as out:
+            out.write_response(URI, LOGO, status=200, http_headers={}, date=stamp(number))
+            large = out.write_metadata(random.Random(1).randbytes(1 << 19), target_uri=URI)
+    data = bytearray(paths[0].read_bytes())
+    data[large.offset + large.length // 2] ^= 255
+    paths[0].write_bytes(data)
+    found: list[FormatError] = []
+    done = tools.dedupe(paths, tmp_path / "new", between=True, on_damage=found.append)
+    assert len(found) == len(done.damaged) == 1
+    with seekwarc.open(tmp_path / "new/a.warc.zst") as archive:
+        assert [record.type for record in archive] == ["response"]
 
 
 @pytest.mark.filterwarnings("ignore:.*share one:seekwarc.errors.FormatWarning")
