@@ -132,7 +132,7 @@ def main() -> None:
         made, asked = sample(name, title, options.folder, frames, holes)
         files.append(made)
         contents += asked
-    manifest = {"specification": "warc-zstd-seekable", "version": "1.5", "files": files}
+    manifest = {"specification": "warc-zstd-seekable", "version": "1.6", "files": files}
     manifest["contents"] = contents_of(contents)
     (options.folder / "manifest.json").write_text(json.dumps(manifest))
 

@@ -27,12 +27,13 @@ from vectors_foreign import foreign_vectors
 from vectors_hostile import hostile_vectors
 from vectors_lacking import lacking_vectors
 from vectors_limits import limit_vectors
+from vectors_requirements import TRIED_BY
 from vectors_valid import valid_vectors
 
 SAMPLES: Final = Path(__file__).parent / "warc-zstd-seekable" / "samples"
 BY_HAND: Final = {"README.md", "LICENSE"}
 SPECIFICATION: Final = "warc-zstd-seekable"
-VERSION: Final = "1.5"
+VERSION: Final = "1.6"
 MAX_LINE: Final = 150
 
 
@@ -40,6 +41,8 @@ def verify(vectors: list[Vector]) -> None:
     """Check that libzstd gets the content from the frames, and that it is that of the records."""
     if len({vector.name for vector in vectors}) != len(vectors):
         raise SystemExit("two vectors have one name")
+    if unknown := {it for names in TRIED_BY.values() for it in names.split()} - {it.name for it in vectors}:
+        raise SystemExit(f"no vectors are named {', '.join(sorted(unknown))}")
     for vector in vectors:
         dictionary = None
         stored = dictionary_content(vector.frames[0])

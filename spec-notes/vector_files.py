@@ -9,6 +9,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Final, Literal
 
 from vector_frames import DICTIONARY_ID, Frame, table_of, zstandard_frame
+from vectors_requirements import requirements_of
 
 RECORD_END: Final = b"\r\n\r\n"
 FRAME_SIZE: Final = 64 * 1024
@@ -173,6 +174,7 @@ class Vector:
             "mode": None if self.breaks else self.writes,
             "writes": self.writes,
             "breaks": self.breaks.split(),
+            "requirements": requirements_of(self.name, self.breaks),
             "readable": self.readable,
             "records": self._records() if self.readable != "none" else [],
         }
@@ -257,6 +259,8 @@ class Making:
 
     dictionary: bool = False
     named: int = DICTIONARY_ID
+    copies: bool = True
+    """The frames take bytes from the dictionary where they can."""
     size: bool = True
     checked: bool = True
     checksums: bool = True
@@ -266,7 +270,14 @@ class Making:
         """Make a Zstandard frame."""
         sum_of = b"" if self.checked else None
         return zstandard_frame(
-            content, name, what, dictionary=self.dictionary, named=self.named, size=self.size, sum_of=sum_of
+            content,
+            name,
+            what,
+            dictionary=self.dictionary,
+            named=self.named,
+            copies=self.copies,
+            size=self.size,
+            sum_of=sum_of,
         )
 
     def frames(self, letter: str, pieces: list[tuple[bytes, str]]) -> tuple[Frame, ...]:
@@ -340,7 +351,7 @@ def large_record(
         number: Its number in the file, from 1 on.
         body: The block after the HTTP head.
         head: The HTTP head, for a response.
-        first: It is the first of its file, so F0 holds more than the header (section 2.5).
+        first: It is the first of its file, so F0 holds more than the header (A.2).
         kind: WARC-Type; by default as `head` suggests.
         fields: Further header fields.
         making: How its frames are made.

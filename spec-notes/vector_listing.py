@@ -33,7 +33,7 @@ def section(vector: Vector) -> str:
             size = len(part.data)
             shown = part.data.hex(" ") if size <= MAX_HEX else f"({size} bytes)"
             if size and part.meaning:
-                lines.append(f"{offset:5}  {shown:26}  {part.meaning}".rstrip())
+                lines.append(f"{offset:5}  {shown:14}  {part.meaning}".rstrip())
             offset += size
     text = f"{vector.title} Specification: {', '.join(vector.sections.split())}. {verdict(vector)}"
     paragraph = textwrap.fill(text, TEXT_WIDTH, break_long_words=False, break_on_hyphens=False)

@@ -153,7 +153,7 @@ def compressed_vectors() -> list[Vector]:
             "A frame of 4 MiB, the end of which repeats its beginning.",
             with_file_table(small_info(), long),
             writes="large",
-            sections="2.4",
+            sections="2.2",
         ),
         Vector(
             "compressed-small",

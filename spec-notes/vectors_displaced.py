@@ -275,7 +275,7 @@ def file_table_vectors() -> list[Vector]:
                 f"The file table is displaced in record B, which has no table. {title}",
                 (first, second, *ending),
                 writes="none",
-                sections="6.1 6.2",
+                sections="6.1 6.2 A.5",
                 breaks="W26",
             )
         )
@@ -291,7 +291,7 @@ def file_table_vectors() -> list[Vector]:
             ),
             with_file_table(first, second, reaching),
             writes="large",
-            sections="6.1 6.2 6.5",
+            sections="6.1 6.2 B.1",
             breaks="W18",
         ),
         Vector(
@@ -299,7 +299,7 @@ def file_table_vectors() -> list[Vector]:
             "The file table lists the second and third record as one entry without content (6.2, R18).",
             (first, long_record(), third, hiding),
             writes="large",
-            sections="6.2",
+            sections="6.2 A.5",
             breaks="W18",
         ),
     ]

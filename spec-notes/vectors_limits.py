@@ -40,6 +40,8 @@ from vectors_valid import BODY, FIELDS, WITH_DICTIONARY, followed_by_padding, sm
 
 MUCH: Final = 1 << 50
 """Bytes that no reader has memory for."""
+TOO_FEW: Final = 16
+"""Bytes from R to the end of a table: no table has so few (6.1, step 1)."""
 OTHER_CONTENT: Final = b"Content-Length:1"
 """Of a dictionary: by it a record would seem longer than it is."""
 
@@ -54,6 +56,7 @@ def place_vectors() -> list[Vector]:
     asked = (
         Asked(*INSIDE),
         Asked(*INSIDE, bare),
+        Asked(*INSIDE, TOO_FEW),
         Asked(*INSIDE, whole + len(table.data)),
         Asked(*INSIDE, before=8),
         Asked(*INSIDE, 8 + whole, before=8),
@@ -63,11 +66,12 @@ def place_vectors() -> list[Vector]:
             "large-other-places",
             (
                 "Ranges of the second record are asked for with no length, with one that leaves out its "
-                "table or includes the file table (R23), and by the offset of the padding before it (R4)."
+                "table, is shorter than any table or includes the file table (R23), and by the offset of the "
+                "padding before it (R4)."
             ),
             (items[0], replace(record, asked_at=asked), table),
             writes="large",
-            sections="6.5",
+            sections="B.1",
         ),
         Vector(
             "large-wide-content-sizes",
@@ -115,7 +119,7 @@ def claim_vectors() -> list[Vector]:
         "content": (
             "The frame of the second record states 2**50 bytes of content (R8).",
             (first, replace(small, frames=(claiming(frame, MUCH),), intact=0, seekable=False), last),
-            "9",
+            "8",
             "W10",
         ),
         "block": (

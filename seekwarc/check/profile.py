@@ -8,7 +8,7 @@ What follows from a broken requirement, such as a record without a table because
 counted too. Worst case: records in millions of frames. They take memory as in `FrameAudit`, and a record's
 frames once more while it is looked at.
 
-Source: spec-notes/warc-zstd-seekable/index.md, sections 2 to 5 and 7.
+Source: spec-notes/warc-zstd-seekable/index.md, sections 2 to 5 and 7; annex A.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from seekwarc.format.warc import RECORD_END, RECORD_MAGIC
 from seekwarc.format.zstd import PADDING_MAGIC, SKIPPABLE_HEADER_SIZE
 from seekwarc.frames.audit import AuditedFrame, FrameKind
 from seekwarc.frames.encoder import MAX_FRAME_SIZE, MIN_FRAME_SIZE
-from seekwarc.frames.scan import Window, frame_start_at
+from seekwarc.frames.scan import Window, frame_at
 from seekwarc.read.record import Record
 from seekwarc.storage.source import RangeSource
 
@@ -265,7 +265,7 @@ def _has_frame_size(starts: array[int], body: int, size: int) -> bool:
 
 def _is_frame(source: RangeSource, offset: int) -> bool:
     try:
-        frame_start_at(Window(source), offset)
+        frame_at(Window(source), offset)
     except FormatError:
         return False
     return True

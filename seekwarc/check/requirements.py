@@ -1,6 +1,6 @@
 """The requirements on files of .warc.zst, by number, and an account of those that a file breaks.
 
-Source: spec-notes/warc-zstd-seekable/index.md, sections 2 to 5 and 7.
+Source: spec-notes/warc-zstd-seekable/index.md, sections 2 to 5 and 7; annex A.
 """
 
 from __future__ import annotations
@@ -45,33 +45,33 @@ _ALL: Final = (
     Requirement("W10", "2.3", "content and Window_Size of a frame are at most 8 MiB"),
     Requirement("W11", "2.3", "no frame holds content of two records"),
     Requirement(
-        "W12", "2.4", "a record table has at most 1,048,576 entries", ("large", "every"), is_must=False
+        "W12", "A.7", "a record table has at most 1,048,576 entries", ("large", "every"), is_must=False
     ),
-    Requirement("W13", "2.5", "the file's first frame with content holds more than a header", ("large",)),
-    Requirement("W14", "2.6", "no Zstandard frame is without content"),
-    Requirement("W15", "2.6", "the file begins with a Zstandard frame or the dictionary frame"),
+    Requirement("W13", "A.2", "the file's first frame with content holds more than a header", ("large",)),
+    Requirement("W14", "2.3", "no Zstandard frame is without content"),
+    Requirement("W15", "5", "the file begins with a Zstandard frame or the dictionary frame"),
     Requirement(
-        "W16", "2.6", "padding has the magic number 0x184D2A50 and zero bytes, not four", is_must=False
+        "W16", "A.7", "padding has the magic number 0x184D2A50 and zero bytes, not four", is_must=False
     ),
     Requirement("W17", "3", "a seek table is well-formed, and lists something", ("large", "every")),
     Requirement("W18", "3", "a seek table lists consecutive frames with true sizes", ("large", "every")),
     Requirement("W19", "3", "the checksums in a seek table are those of the frames", ("large", "every")),
-    Requirement("W20", "3", "seek tables have checksums", ("large", "every"), is_must=False),
+    Requirement("W20", "A.7", "seek tables have checksums", ("large", "every"), is_must=False),
     Requirement("W21", "4.1", "each large record has a record table", ("large",)),
-    Requirement("W22", "4.1", "the file ends with a table of the whole file", ("large",)),
+    Requirement("W22", "A.1", "the file ends with a table of the whole file", ("large",)),
     Requirement("W23", "4.2", "each record has a record table", ("every",)),
     Requirement("W24", "4.2", "a small record is a frame of its header, and one of the rest", ("every",)),
     Requirement("W25", "4.2", "all tables are record tables", ("every",)),
-    Requirement("W26", "4.3", "the file has no seek table", ("none",)),
+    Requirement("W26", "A.3", "the file has no seek table", ("none",)),
     Requirement("W27", "5", "the file ends with a whole frame and a whole record"),
-    Requirement("W28", "5", "files are joined into one with one file table", ("large",), is_must=False),
+    Requirement("W28", "A.4", "files are joined into one with one file table", ("large",), is_must=False),
     Requirement("W29", "7", "the file has one dictionary frame at most, at its beginning"),
     Requirement("W30", "7", "the dictionary frame holds one usable dictionary, as the text says"),
-    Requirement("W31", "7", "the dictionary's ID is from 32,768 to 2,147,483,647", is_must=False),
-    Requirement("W32", "4.2", "the file has no dictionary", ("every",), is_must=False),
-    Requirement("W33", "4.4", "a file has one file table at its end, not two", ("large",), is_must=False),
-    Requirement("W34", "4.5", "a file of more frames than a table can list ends in padding", ("large",)),
-    Requirement("W35", "4.7", "a record begins with WARC/ in capitals", is_must=False),
+    Requirement("W31", "A.7", "the dictionary's ID is from 32,768 to 2,147,483,647", is_must=False),
+    Requirement("W32", "A.7", "the file has no dictionary", ("every",), is_must=False),
+    Requirement("W33", "A.1", "a file has one file table at its end, not two", ("large",), is_must=False),
+    Requirement("W34", "A.1", "a file of more frames than a table can list ends in padding", ("large",)),
+    Requirement("W35", "A.7", "a record begins with WARC/ in capitals", is_must=False),
 )
 REQUIREMENTS: Final = {it.number: it for it in _ALL}
 """All requirements on files. W28 is one on tools: a file does not show whether it was kept."""

@@ -1,7 +1,7 @@
 """Joining files: frames are copied where possible, and the other records compressed again.
 
 Source: "Zstandard Compression for WARC Files 1.0", section Combining files; spec-notes/warc-zstd-seekable,
-section 5.
+annex A.4.
 """
 
 from __future__ import annotations

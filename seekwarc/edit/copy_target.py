@@ -1,10 +1,10 @@
 """A new .warc.zst file made of records of other files, whose frames are copied where possible.
 
-How a copied record is made to fit into its new file (spec-notes/warc-zstd-seekable, sections 2 to 5):
+How a copied record is made to fit into its new file (spec-notes/warc-zstd-seekable, annex A):
 
 - Its seek table is made again from its frames, and so is the one at the end of the file.
 - The first record of a file that ends in a table must not have its header in a frame of its own if it has
-  more frames (section 2.5). The first two frames of such a record are compressed again, all others copied.
+  more frames (A.2). The first two frames of such a record are compressed again, all others copied.
 - A small record is one frame (section 2.2). One in several frames, as in files with a table for each record,
   is compressed again; in a file of that mode it is the other way round (section 4.2).
 - A record that was the first of another file keeps its header in one frame with what follows: readers have no

@@ -101,7 +101,7 @@ class FrameEntry(NamedTuple):
 class TableReference(NamedTuple):
     """Names one seek table by its place and its content, so that no other is taken for it.
 
-    Its text, as in a line of an index, is "OFFSET SIZE sha256:DIGEST" (spec-notes, section 6.7).
+    Its text, as in a line of an index, is "OFFSET SIZE sha256:DIGEST" (spec-notes, annex B.2).
 
     Example:
         >>> reference = seekwarc.TableReference(4_000, 53, "ab" * 32)

@@ -252,7 +252,7 @@ def skippable_frame_at(window: Window, offset: int, size: int) -> EmptyFrame:
 def end_of_empty_frames(end: int, empty_frames: Iterable[EmptyFrame], record_offset: int) -> int:
     """Return where the frames without content after a record end.
 
-    They belong to the record, but for a table that lists other records too (spec-notes, section 6.5).
+    They belong to the record, but for a table that lists other records too (spec-notes, annex B.1).
     """
     for empty in empty_frames:
         if empty.anchor is not None and empty.anchor < record_offset:

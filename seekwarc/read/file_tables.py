@@ -9,7 +9,7 @@ leaves a chain of tables, which is walked backward.
 Worst case: a chain of very many tiny tables, or one that claims gigabytes. `MAX_LINKS` and a budget of bytes
 end the walk; records that no table lists are scanned.
 
-Source: spec-notes/warc-zstd-seekable, sections 4 (file table) and 5 (concatenation).
+Source: spec-notes/warc-zstd-seekable, annex A.1 (file table), A.4 (joining) and A.5.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ where one ends, and what an index or a split says, takes only these. `ClaimedFra
 file lists: they lead a short read to its frames, each of which is checked when it is decoded. `compared` is
 the one way from the second to the first.
 
-Source: spec-notes/warc-zstd-seekable, sections 6.2 to 6.4 and 6.7. The places that take claims all the same
-are listed in spec-notes/implementation-notes.md ("Where a table's word is taken").
+Source: spec-notes/warc-zstd-seekable, sections 6.2 to 6.4, annex B.2. The places that take claims all the
+same are listed in spec-notes/implementation-notes.md ("Where a table's word is taken").
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def compared(claimed: ClaimedFrames, found: ScannedFrames) -> KnownFrames:
 
 
 def frames_named(file: ArchiveFile, offset: int, size: int, reference: TableReference) -> KnownFrames:
-    """Return the frames of a record by the table that an index names (spec-notes, section 6.7)."""
+    """Return the frames of a record by the table that an index names (spec-notes, annex B.2)."""
     import hashlib
 
     if reference.size > file.max_table_size:

@@ -11,7 +11,7 @@ must be the one that was read without. Each frame is checked against its entry w
 
 Worst case: a table made with intent, whose wrong sizes cancel out, can make a short read deliver an intact
 frame of another place in the same record. Comparing all frames shows it: `strict=True`, iteration, and an
-index that names the table (section 6.7) do.
+index that names the table (annex B.2) do.
 
 Source: spec-notes/warc-zstd-seekable, section 6.
 """

@@ -12,7 +12,7 @@ a valid file or one that `repair` makes valid:
   file.
 - `abort` cuts the file back to where it ended before.
 
-Source: spec-notes/warc-zstd-seekable, section 5.
+Source: spec-notes/warc-zstd-seekable, annex A.4.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The order of things in a file that is being written: frames, seek tables, the table at the end.
 
-Source: spec-notes/warc-zstd-seekable, sections 2 to 4.
+Source: spec-notes/warc-zstd-seekable, sections 2 to 5, annex A.
 """
 
 from __future__ import annotations

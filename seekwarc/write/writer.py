@@ -1,6 +1,6 @@
 """Writing .warc.zst files whose large records can be read by range.
 
-Source: spec-notes/warc-zstd-seekable, sections 2 to 4.
+Source: spec-notes/warc-zstd-seekable, sections 2 to 5, annex A.
 """
 
 from __future__ import annotations

@@ -2,68 +2,26 @@
 
 from __future__ import annotations
 
-import re
 import threading
 
 from seekwarc.check.requirements import MODES, REQUIREMENTS, Account
-from tests.support.vectors import SAMPLES
+from tests.support.specification import stated
 
-TEXT = (SAMPLES.parent / "index.md").read_text()
-
-
-def in_the_text() -> dict[str, tuple[str, tuple[str, ...], bool]]:
-    """Return section, modes and whether it says MUST, of each requirement in the text, by its number."""
-    found: dict[str, tuple[str, tuple[str, ...], bool]] = {}
-    chapter = section = 0
-    body = TEXT.split("\n---\n", 1)[-1]
-    parts = re.split(r"^(#{1,2} .*)$", body, flags=re.MULTILINE)
-    for heading, text in zip(parts[1::2], parts[2::2], strict=True):
-        if heading.startswith("## "):
-            section += 1
-        else:
-            chapter, section = chapter + 1, 0
-        here = f"{chapter}.{section}" if section else str(chapter)
-        marks = list(re.finditer(r"\*\*(W\d+)\*\*(?: \(([a-z, ]+)\))?", text))
-        ends = [mark.start() for mark in re.finditer(r"\*\*[WRV]\d+\*\*", text)] + [len(text)]
-        for mark in marks:
-            end = next(it for it in ends if it > mark.start())
-            sentences = text[mark.end() : end]
-            modes = tuple(mark[2].split(", ")) if mark[2] else ()
-            found[mark[1]] = (here, modes, "MUST" in sentences.split(" SHOULD ")[0])
-    return found
+STATED = {number: it for number, it in stated().items() if number.startswith("W")}
 
 
 def test_numbers_and_sections_are_those_of_the_text() -> None:
-    text = in_the_text()
     assert {number: it.section for number, it in REQUIREMENTS.items()} == {
-        number: section for number, (section, _, _) in text.items()
+        number: it.section for number, it in STATED.items()
     }
     assert list(REQUIREMENTS) == [f"W{number}" for number in range(1, len(REQUIREMENTS) + 1)]
 
 
 def test_modes_and_strength_are_those_of_the_text() -> None:
-    for number, (_, modes, is_must) in in_the_text().items():
+    for number, it in STATED.items():
         requirement = REQUIREMENTS[number]
-        if modes:
-            assert set(requirement.modes) == set(modes), number
-        assert requirement.is_must == is_must, number
-
-
-def numbers(text: str) -> set[str]:
-    """Return what a cell such as "W1 to W5, W7" names."""
-    found: set[str] = set()
-    for part in text.split(", "):
-        first, _, last = part.partition(" to ")
-        found |= {f"W{number}" for number in range(int(first[1:]), int((last or first)[1:]) + 1)}
-    return found
-
-
-def test_classes_have_the_requirements_of_the_table() -> None:
-    rows = re.findall(r'^\| writes "(\w+)" \| ([^|]+) \|', TEXT, re.MULTILINE)
-    assert {mode for mode, _ in rows} == set(MODES)
-    for mode, cell in rows:
-        mine = {number for number, it in REQUIREMENTS.items() if mode in it.modes}
-        assert numbers(cell) == mine, mode
+        assert set(requirement.modes) == set(it.modes or MODES), number
+        assert requirement.is_must == it.is_must, number
 
 
 def test_the_mode_with_the_fewest_broken_requirements_is_taken() -> None:

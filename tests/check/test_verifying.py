@@ -601,7 +601,7 @@ def test_what_seekwarc_writes_is_sound(tables, dictionary, frame_size) -> None:
     ) as writer:
         digests = records(writer)
     found, result = examined(target.getvalue())
-    # That is the price of this mode (spec-notes, section 4.6).
+    # That is the price of this mode (spec-notes, annex A.6).
     assert [problem.code for problem in found] == (["table-end"] if tables == "every" else [])
     assert result.is_sound
     assert (result.records, result.digests, result.lost) == (7, digests, 0)

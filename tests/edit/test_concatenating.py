@@ -247,7 +247,7 @@ def test_every_table_of_a_chain_is_dropped() -> None:
 @pytest.mark.parametrize("tables", ["none", "every"])
 @pytest.mark.parametrize("record", [NOISE, TEXT, HTTP])
 def test_the_file_table_does_not_pass_for_the_first_record_s(record, tables) -> None:
-    """Readers of proposal 118 must not take the file's table for the first record's (section 2.5)."""
+    """Readers of proposal 118 must not take the file's table for the first record's (annex A.2)."""
     parts = [stored(record, record, tables=tables), stored(*RECORDS)]
     data, done = joined(*parts)
     found = assert_right(data)

@@ -218,7 +218,7 @@ def test_small_records_after_a_large_one_do_not_pile_up(monkeypatch) -> None:
 @pytest.mark.parametrize("tables", ["none", "every"])
 @pytest.mark.parametrize("http", [True, False])
 def test_the_first_frame_of_the_first_record_is_merged(tables, http) -> None:
-    """What the specification asks for in section 2.5; no other frame is compressed again."""
+    """What the specification asks for in annex A.2; no other frame is compressed again."""
     block = HTTP_HEAD + noise(300_000) if http else noise(300_000)
     record = (header_for(len(block), content_type=RESPONSE if http else "text/plain"), block)
     source, _ = written(record, (header_for(0), b""), tables=tables, frame_size=FRAME)
@@ -503,7 +503,7 @@ def test_a_repeated_record_is_not_counted(work) -> None:
 
 
 def test_a_first_record_whose_header_is_in_several_frames_is_compressed_again() -> None:
-    """Its first frame would be taken for the whole header by readers that look there (section 2.5)."""
+    """Its first frame would be taken for the whole header by readers that look there (annex A.2)."""
     made = Foreign().record(noise(200_000), cuts=(30, 90)).record(noise(200_000, seed=1), cuts=(30, 90))
     target = io.BytesIO()
     done = concat([made.bytes()], target)

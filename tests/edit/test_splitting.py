@@ -235,7 +235,7 @@ def test_a_huge_warcinfo_record_is_not_repeated(tmp_path) -> None:
 
 @pytest.mark.parametrize("record", [LARGE, HTTP])
 def test_a_piece_with_a_large_first_record_has_a_safe_table(tmp_path, record) -> None:
-    """Its header must not have a frame of its own there (spec-notes, section 2.5)."""
+    """Its header must not have a frame of its own there (spec-notes, annex A.2)."""
     whole = stored(SMALL[0], record, SMALL[1])
     done = divide(tmp_path, whole, max_records=1)
     pieces = parts_in(tmp_path)

@@ -174,7 +174,58 @@ FAULTS = [
     Fault(
         "a table of R ends its length", "large-one-small", "table.anchor < offset:", "table.anchor <= offset:"
     ),
-    # Dictionaries, R6 and R7
+    Fault(
+        "a trailer has to follow a block",
+        "foreign-no-trailer",
+        "            record.block = bytes(content[block:at])\n",
+        "            record.block = bytes(content[block:at])\n"
+        '            if content[at : at + 2] != b"\\r\\n": raise Damage("no trailer")\n',
+    ),
+    # Headers, R29
+    Fault(
+        "WARC/ is in capitals",
+        "large-warc-in-any-case",
+        'self.header[:5].upper() == b"WARC/"',
+        'self.header[:5] == b"WARC/"',
+    ),
+    Fault(
+        "names of fields have one spelling",
+        "large-header-names-in-any-case",
+        'name.strip().lower() == b"content-length"',
+        'name.strip() == b"Content-Length"',
+    ),
+    Fault(
+        "the last Content-Length counts",
+        "large-two-content-lengths",
+        "for line in fields:",
+        "for line in fields[::-1]:",
+    ),
+    # Dictionaries, R6, R7 and R28
+    Fault(
+        "a dictionary is taken for one that is named, though the file has none",
+        "damaged-dictionary-missing",
+        DECODED,
+        UNNAMED,
+    ),
+    Fault(
+        "bytes after the frame of a dictionary are passed over",
+        "dictionary-bytes-after",
+        'self.content(self.frame_at(8)) if self.frame_at(8).end == self.begin else b""',
+        "self.content(self.frame_at(8))",
+    ),
+    Fault("the ID of a dictionary may be 0", "dictionary-id-0", " or stored[4:8] == bytes(4)"),
+    Fault(
+        "a dictionary without a magic number is content",
+        "dictionary-no-magic-number",
+        SOURCE[SOURCE.index("if stored[:4] !=") : SOURCE.index("\n\n    def frame_at")],
+        "self.dictionary = zstandard.ZstdCompressionDict(stored)",
+    ),
+    Fault(
+        "an empty dictionary is none",
+        "dictionary-empty",
+        'data.startswith(b"\\x5d\\x2a\\x4d\\x18")',
+        'data.startswith(b"\\x5d\\x2a\\x4d\\x18") and data[4:8] != bytes(4)',
+    ),
     Fault(
         "a compressed dictionary is used as it is",
         "dictionary-compressed",
@@ -331,6 +382,7 @@ FAULTS = [
         "pass",
     ),
     # Ranges
+    Fault("a range goes on after the block", "large-ranges-over-the-end", "min(end, record.size)", "end"),
     Fault("a range ends with a frame", "large", "found += ", "found = found or "),
     Fault(
         "a damaged frame is delivered as zeros",

@@ -27,6 +27,7 @@ from tests.interop.implementations import ADAPTERS, samples
 from tests.support.processes import PATIENT
 from tests.support.rangeserver import Answer, Content, RangeServer, after, dropped, headed, status
 from tests.support.rounds import rounds
+from tests.support.vectors import SAMPLES
 from tests.support.writing import HTTP_HEAD, KIB, RESPONSE, header_for, noise, small_dictionary, text, written
 
 pytestmark = pytest.mark.needs("node")
@@ -181,6 +182,26 @@ def test_ranges_are_those_that_the_package_reads(files: list[Made], asked: Asked
 @pytest.mark.slow
 def test_35_000_ranges_are_those_that_the_package_reads(files: list[Made], asked: Asked) -> None:
     assert_same_ranges(rounds(RANGES), files, asked)
+
+
+@pytest.mark.parametrize("field", ["none", f"{{}} {{}} sha256:{'0' * 64}"])
+def test_no_other_table_is_used_than_the_one_that_an_index_names(field: str, asked: Asked) -> None:
+    """The table of this record displaces an intact frame, which a short read by place does not find."""
+    path = SAMPLES / "untrue-displacement.warc.zst"
+    with seekwarc.open(path) as archive:
+        record = [*archive][1]
+        block, place = record.block.read(), {"file": str(path), "offset": record.offset}
+    [sample] = (it for it in samples().samples if it.file == path.name)
+    length = sample.records[1].length
+    assert length is not None
+    misled = 0
+    for start in range(0, len(block) - 100, 10_000):
+        part = {**place, "length": length, "start": start, "stop": start + 100}
+        wanted = sha256(block[start : start + 100])
+        answer = asked.ask(**part)
+        misled += answer != wanted and not answer.startswith("damaged: ")
+        assert asked.ask(**part, seekTable=field.format(record.offset + length - 65, 65)) == wanted
+    assert misled, "without the field"
 
 
 def test_http_heads_are_those_that_the_package_finds(files: list[Made], asked: Asked) -> None:

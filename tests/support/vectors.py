@@ -57,6 +57,7 @@ class Vector:
     mode: str | None
     writes: str
     breaks: list[str]
+    requirements: list[str]
     readable: str
     records: list[VectorRecord]
 

@@ -1,4 +1,4 @@
-"""The layout of a written file, frame by frame (spec-notes, sections 2 to 4)."""
+"""The layout of a written file, frame by frame (spec-notes, sections 2 to 5, annex A)."""
 
 from __future__ import annotations
 
