@@ -7,6 +7,8 @@ writes the page again, `spec-notes/warc-zstd-seekable/results.md`.
 
 from __future__ import annotations
 
+import re
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -34,11 +36,12 @@ an error; short (records or bytes are missing and no error tells); wrong; must r
 error); crashed; timed out; `-` where the reader cannot do that. **Bold** is what a reader of class "seeks"
 may not answer.
 
-Samples of 2026-11-27. reader.js is [the reader in JavaScript](../reader/README.md), small_reader.py
+Samples of 2026-11-28. reader.js is [the reader in JavaScript](../reader/README.md), small_reader.py
 [one of 150 lines](../small_reader.py) that needs Python 3.14 alone. FastWARC reads in order: its adapter
 reads a range by reading the record. pyzstd and indexed_zstd know nothing of WARC: their adapters hand them
-single records, and find records in the content that indexed_zstd shows of a file. warcio reads no
-`.warc.zst`, so that it has no adapter.
+single records, and find records in the content that indexed_zstd shows of a file. So does that of the program
+`zstd` (Debian 12), which decompresses whole files and no ranges. warcio reads no `.warc.zst`, so that it has
+no adapter.
 """
 
 
@@ -49,13 +52,31 @@ class Implementation(NamedTuple):
     module: str
     adapter: str
 
-    needs: str = ""
-    """A program that it needs in place of a module."""
+    runs: str = ""
+    """The program that runs its adapter, if that is not Python."""
+    asks: str = ""
+    """The program that its adapter asks."""
 
     @property
     def command(self) -> list[str]:
         """What runs its adapter."""
-        return [self.needs or sys.executable, str(ADAPTERS / self.adapter)]
+        return [self.runs or sys.executable, str(ADAPTERS / self.adapter)]
+
+    @property
+    def needs(self) -> str:
+        """The program or module that it needs, as tests name it."""
+        return self.runs or self.asks or f"module:{self.module}"
+
+    @property
+    def version(self) -> str:
+        """Its version; that of the samples if it is made with them."""
+        if self.name in OURS:
+            return ""
+        if not self.asks:
+            return version(self.package)
+        told = subprocess.run([self.asks, "--version"], capture_output=True, text=True, check=True).stdout
+        found = re.search(r"v(\d[\d.]*)", told)
+        return found[1] if found else ""
 
 
 IMPLEMENTATIONS = [
@@ -65,6 +86,7 @@ IMPLEMENTATIONS = [
     Implementation("FastWARC", "FastWARC", "fastwarc", "fastwarc_reader.py"),
     Implementation("pyzstd", "pyzstd", "pyzstd", "pyzstd_reader.py"),
     Implementation("indexed_zstd", "indexed_zstd", "indexed_zstd", "indexed_zstd_reader.py"),
+    Implementation("zstd", "", "", "zstd_reader.py", asks="zstd"),
 ]
 
 
@@ -128,7 +150,7 @@ def _lines(manifest: Manifest, found: dict[str, list[Answer]], versions: dict[st
 def main() -> None:
     manifest = samples()
     found = {it.name: answers_of(it, manifest) for it in IMPLEMENTATIONS}
-    versions = {it.name: version(it.package) if it.name not in OURS else "" for it in IMPLEMENTATIONS}
+    versions = {it.name: it.version for it in IMPLEMENTATIONS}
     PAGE.write_text(page(manifest, found, versions))
     for name, answers in found.items():
         for answer in answers:

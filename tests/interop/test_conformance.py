@@ -36,10 +36,7 @@ def told(answers: list[Answer]) -> dict[str, str]:
 
 each_implementation = pytest.mark.parametrize(
     "implementation",
-    [
-        pytest.param(it, marks=[pytest.mark.needs(it.needs or f"module:{it.module}")], id=it.name)
-        for it in IMPLEMENTATIONS
-    ],
+    [pytest.param(it, marks=[pytest.mark.needs(it.needs)], id=it.name) for it in IMPLEMENTATIONS],
 )
 
 
