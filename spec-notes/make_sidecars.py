@@ -26,7 +26,7 @@ from typing import Final
 import xxhash
 import zstandard
 from vector_files import contents_of
-from vector_frames import table_of, zstandard_frame
+from vector_frames import padding, table_of, zstandard_frame
 
 SAMPLES: Final = Path(__file__).parent / "sidecar" / "samples"
 ARCHIVE: Final = "points.warc.gz"
@@ -49,6 +49,8 @@ TRAILER: Final = 104
 RAW, RLE, COMPRESSED = range(3)
 BLOCK: Final = 131_072
 STORED_SIZE: Final = 60_000
+STORED_SPAN: Final = 9
+"""Number of the first span of as many stored bytes."""
 BLOCKS: Final = 300
 """Of a frame with more content than readers decompress for a range of it."""
 ALL_BEFORE: Final = 0xFFFF
@@ -156,6 +158,13 @@ class Sidecar:
     trailer: tuple[int | bytes, ...]
     further: tuple[tuple[int, ...], ...] = ()
     """The records after the first one."""
+    padded: tuple[int, ...] = ()
+    """Before which frames a skippable one lies; the seek table is the last frame."""
+    has_padding_listed: bool = True
+    has_checksums: bool = True
+    """The seek table has some."""
+    in_table: tuple[tuple[int, int], ...] = ()
+    """Bytes of the seek table that are others: where, from its end if negative, and what is added to them."""
 
     def with_span(self, number: int, place: int, value: int) -> Sidecar:
         spans = [*self.spans]
@@ -177,8 +186,14 @@ class Sidecar:
     @property
     def data(self) -> bytes:
         parts = self.windows, self.content[len(self.windows) :]
-        frames = tuple(zstandard_frame(part, "F", "") for part in parts if part)
-        return b"".join(frame.data for frame in (*frames, table_of("T", frames)))
+        frames = [zstandard_frame(part, "F", "") for part in parts if part]
+        for number in reversed(self.padded):
+            frames.insert(number, padding(size=20))
+        listed = tuple(it for it in frames if self.has_padding_listed or not it.skippable)
+        table = bytearray(table_of("T", listed, checksums=self.has_checksums).data)
+        for place, more in self.in_table:
+            table[place] = (table[place] + more) % 256
+        return b"".join(frame.data for frame in frames) + table
 
 
 @dataclass
@@ -191,6 +206,8 @@ class Made:
     """Bit, content offset, type of the block; in a frame, of what has to be decompressed for it."""
     place: tuple[int, int] = (0, 0)
     """Offset and length of the record, if that is not all of the archive."""
+    asked: tuple[int, ...] = ()
+    """Further spans that are asked for."""
 
     @property
     def length(self) -> int:
@@ -248,7 +265,7 @@ def archive() -> Made:
 
 def fields_archive() -> Made:
     """Put the archive of a gzip member together whose header has every optional field (RFC 1952)."""
-    head = GZIP_HEADER[:3] + b"\x1e" + GZIP_HEADER[4:] + b"\x06\0ab\x02\0cd" + b"a name\0" + b"a comment\0"
+    head = GZIP_HEADER[:3] + b"\x1e" + GZIP_HEADER[4:] + b"\x06\0ab\x02\0c\0" + b"a name\0" + b"a comment\0"
     head += struct.pack("<H", zlib.crc32(head) & 0xFFFF)
     header = warc_header(SIZE)
     stream = Stream(8 * len(head))
@@ -263,7 +280,8 @@ def fields_archive() -> Made:
         points.append((stream.bit, len(stream.content), STORED))
         stream.stored(noise.randbytes(STORED_SIZE))
     points.append((stream.bit, len(stream.content), FIXED))
-    return Made(member_of(stream, len(header) + SIZE, b"x", head), bytes(stream.content), points)
+    data = member_of(stream, len(header) + SIZE, b"x", head)
+    return Made(data, bytes(stream.content), points, asked=(STORED_SPAN,))
 
 
 def member_of(stream: Stream, size: int, letter: bytes, head: bytes = GZIP_HEADER) -> bytes:
@@ -389,35 +407,64 @@ def sidecars(made: Made) -> dict[str, tuple[Sidecar, str]]:
 
     span, record, trailer = sound.with_span, sound.with_record, sound.with_trailer
     bit, begin, check, window = sound.spans[5]
+    return (
+        {
+            "windows-whole": (sound, "used"),
+            "windows-sparse": (made.sidecar(sparse), "used"),
+            "windows-missing": (made.sidecar(lambda *_: b""), "error"),
+            "windows-forged": (replace(sound, windows=bytes(len(sound.windows))), "error"),
+            "windows-beyond": (span(5, 3, len(sound.windows) << 16 | WINDOW), "error"),
+            "window-not-needed": (made.sidecar(without(made)), "used"),
+            "reserved-bits": (record(4, 1 << 40).with_trailer(2, 7), "used"),
+            "point-moved": (span(5, 0, bit + 1), "error"),
+            "point-of-another": (span(5, 0, sound.spans[4][0] + 8), "error"),
+            "checksum-wrong": (span(5, 2, check ^ 1), "error"),
+            "content-offset-wrong": (span(5, 1, begin + 1), "error"),
+            "window-of-another": (span(5, 3, window - (WINDOW << 16)), "error"),
+            "points-not-in-order": (span(5, 0, sound.spans[4][0]), "refused"),
+            "content-not-in-order": (span(5, 1, sound.spans[4][1]), "refused"),
+            "first-span-later": (span(0, 1, 1), "refused"),
+            "point-after-record": (span(len(sound.spans) - 1, 0, 8 * len(made.data)), "refused"),
+            "record-longer": (record(1, len(made.data) + 1), "refused"),
+            "record-shorter": (record(1, len(made.data) - 8), "refused"),
+            "content-size-wrong": (record(2, len(made.content) + 1), "refused"),
+            "content-size-huge": (record(2, 1 << 62), "refused"),
+            "record-elsewhere": (record(0, 1), "refused"),
+            "magic-wrong": (trailer(0, b"WARCseel"), "refused"),
+            "version-unknown": (trailer(1, 2), "refused"),
+            "records-too-many": (trailer(3, 1 << 60), "refused"),
+            "spans-too-many": (trailer(4, 1 << 60), "refused"),
+            "archive-longer": (trailer(5, len(made.data) + 1), "refused"),
+            "archive-shorter": (trailer(5, len(made.data) - 1), "refused"),
+            "archive-head-changed": (trailer(6, bytes(32)), "refused"),
+            "archive-tail-changed": (trailer(7, bytes(32)), "refused"),
+            "archive-head-changed-at-end": (trailer(6, sound.trailer[6][:-1] + b"\0"), "refused"),  # type: ignore[index]
+            "archive-tail-changed-at-end": (trailer(7, sound.trailer[7][:-1] + b"\0"), "refused"),  # type: ignore[index]
+        }
+        | files_of(sound)
+    )
+
+
+def files_of(sound: Sidecar) -> dict[str, tuple[Sidecar, str]]:
+    """Return sidecars whose content is sound, in files that are or are not (section 2)."""
+    table = [
+        ("magic", -1, 1),
+        ("skippable-magic", 0, 1),
+        ("frame-size", 4, 1),
+        ("reserved-bit", -5, 0x40),
+        ("content-size", -9 - 8, 1),
+        ("checksum", -9 - 4, 1),
+    ]
     return {
-        "windows-whole": (sound, "used"),
-        "windows-sparse": (made.sidecar(sparse), "used"),
-        "windows-missing": (made.sidecar(lambda *_: b""), "error"),
-        "windows-forged": (replace(sound, windows=bytes(len(sound.windows))), "error"),
-        "windows-beyond": (span(5, 3, len(sound.windows) << 16 | WINDOW), "error"),
-        "window-not-needed": (made.sidecar(without(made)), "used"),
-        "reserved-bits": (record(4, 1 << 40).with_trailer(2, 7), "used"),
-        "point-moved": (span(5, 0, bit + 1), "error"),
-        "point-of-another": (span(5, 0, sound.spans[4][0] + 8), "error"),
-        "checksum-wrong": (span(5, 2, check ^ 1), "error"),
-        "content-offset-wrong": (span(5, 1, begin + 1), "error"),
-        "window-of-another": (span(5, 3, window - (WINDOW << 16)), "error"),
-        "points-not-in-order": (span(5, 0, sound.spans[4][0]), "refused"),
-        "content-not-in-order": (span(5, 1, sound.spans[4][1]), "refused"),
-        "first-span-later": (span(0, 1, 1), "refused"),
-        "point-after-record": (span(len(sound.spans) - 1, 0, 8 * len(made.data)), "refused"),
-        "record-longer": (record(1, len(made.data) + 1), "refused"),
-        "record-shorter": (record(1, len(made.data) - 8), "refused"),
-        "content-size-wrong": (record(2, len(made.content) + 1), "refused"),
-        "content-size-huge": (record(2, 1 << 62), "refused"),
-        "record-elsewhere": (record(0, 1), "refused"),
-        "magic-wrong": (trailer(0, b"WARCseel"), "refused"),
-        "version-unknown": (trailer(1, 2), "refused"),
-        "records-too-many": (trailer(3, 1 << 60), "refused"),
-        "spans-too-many": (trailer(4, 1 << 60), "refused"),
-        "archive-longer": (trailer(5, len(made.data) + 1), "refused"),
-        "archive-head-changed": (trailer(6, bytes(32)), "refused"),
-        "archive-tail-changed": (trailer(7, bytes(32)), "refused"),
+        "padding": (replace(sound, padded=(0, 1, 2)), "used"),
+        "padding-not-listed": (replace(sound, padded=(2,), has_padding_listed=False), "refused"),
+        "padding-before-not-listed": (replace(sound, padded=(0,), has_padding_listed=False), "refused"),
+        "table-unused-bits": (replace(sound, in_table=((-5, 3),)), "used"),
+        "table-without-checksums": (replace(sound, has_checksums=False), "refused"),
+        **{
+            f"table-{name}-wrong": (replace(sound, in_table=((place, more),)), "refused")
+            for name, place, more in table
+        },
     }
 
 
@@ -437,8 +484,17 @@ def sidecars_of_twins(made: tuple[Made, Made]) -> dict[str, tuple[Sidecar, str]]
     over = both.with_record(1, len(made[0].data))
     mixed = first.spans[:2] + moved[2:]
     alone = replace(over, spans=mixed, further=()).with_trailer(3, 1).with_trailer(4, count)
+    firsts = changed(second.record, 3, 0), changed(first.record, 3, count)
+    swapped = replace(both, spans=moved + first.spans, record=firsts[0], further=firsts[1:])
+    empty = replace(both, spans=moved, further=firsts[:1]).with_trailer(4, count)
     return {
         "records-two": (both, "used"),
+        "records-not-in-order": (swapped, "refused"),
+        "record-without-spans": (empty, "refused"),
+        "first-span-beyond": (
+            replace(both, further=(changed(both.further[0], 3, 2 * count + 1),)),
+            "refused",
+        ),
         OVER_ENTRY: (replace(over, spans=mixed + moved), "refused"),
         "record-over-next-member": (alone, "refused"),
     }
@@ -447,7 +503,13 @@ def sidecars_of_twins(made: tuple[Made, Made]) -> dict[str, tuple[Sidecar, str]]
 def sidecars_of_fields(made: Made) -> dict[str, tuple[Sidecar, str]]:
     """Do the same for the archive of a member whose header has fields."""
     sound = made.sidecar(whole)
+    # One span holds the stored block after it, too, and lists nothing of it. What the next one lists is in
+    # the archive, and so many bytes later in the record.
+    before, after = sound.spans[:STORED_SPAN], sound.spans[STORED_SPAN + 1 :]
+    less = tuple(changed(span, 1, span[1] - STORED_SIZE) for span in after)
+    more = replace(sound, spans=(*before, *less)).with_trailer(4, len(before + less))
     return {
+        "span-holds-more": (more, "refused"),
         "header-fields": (sound, "used"),
         "header-fields-overlooked": (sound.with_span(0, 0, 8 * len(GZIP_HEADER)), "refused"),
     }
@@ -499,7 +561,7 @@ def asked_of(made: Made) -> tuple[bytes, list[tuple[int, int]]]:
     """Return the block of a record, and the ranges: in spans that sidecars lie about, and across these."""
     header = made.content.index(CRLF2) + len(CRLF2)
     begins = [begin - header for _, begin, _ in made.points]
-    places = [(begins[number] + 2, begins[number] + 12) for number in (1, 2, 5)]
+    places = [(begins[number] + 2, begins[number] + 12) for number in (1, 2, 5, *made.asked)]
     runs = [(3 * BLOCK - 5, 3 * BLOCK + 5)] if made.length < len(made.content) // 1000 else []
     return made.content[header : -len(CRLF2)], [*places, (begins[1] + 2, begins[6] + 2), *runs]
 

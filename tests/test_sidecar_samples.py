@@ -202,7 +202,7 @@ def is_found(fault: SidecarFault) -> bool:
 
 
 def test_there_are_many_faults_of_readers_and_each_is_of_one_place() -> None:
-    assert len({it.name for it in SIDECAR_FAULTS}) == len(SIDECAR_FAULTS) >= 45
+    assert len({it.name for it in SIDECAR_FAULTS}) == len(SIDECAR_FAULTS) >= 100
     assert [it.name for it in SIDECAR_FAULTS if SOURCE.count(it.right) != 1] == []
 
 

@@ -35,13 +35,15 @@ def content_of(sidecar: bytes) -> bytes:
     """Return the content of a file in the Seekable Format (section 2)."""
     check(len(sidecar) >= 17)
     count, descriptor, magic = FOOTER.unpack(sidecar[-9:])
-    check(magic == 0x8F92EAB1 and descriptor == 0x80)
+    check(magic == 0x8F92EAB1 and descriptor & 0xFC == 0x80)
     begin = len(sidecar) - 17 - 12 * count
     check(begin >= 0)
     check(struct.unpack_from("<II", sidecar, begin) == (0x184D2A5E, 12 * count + 9))
     position, content = 0, b""
     for stored, size, checksum in struct.iter_unpack("<3I", sidecar[begin + 8 : -9]):
-        frame = zstandard.ZstdDecompressor().decompress(sidecar[position : position + stored])
+        part = sidecar[position : position + stored]
+        is_skippable = part[1:4] == b"\x2a\x4d\x18"
+        frame = b"" if is_skippable else zstandard.ZstdDecompressor().decompress(part)
         check(len(frame) == size and xxhash.xxh64_intdigest(frame) % 2**32 == checksum)
         position += stored
         content += frame
