@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["Batches", "OnError", "SelectOptions", "batches"]
 
 BATCH_ROWS: Final = 16 << 10
-BATCH_BYTES: Final = 16 << 20
+BATCH_BYTES: Final = 8 << 20
+"""Memory follows it: rows, what is made of them, and the batch before, which the caller still has."""
 MAX_BATCH_BYTES: Final = 1 << 30
 """More could be more text than an Arrow string column can hold, 2 GiB."""
 MAX_PAYLOAD: Final = 1 << 20
@@ -204,17 +205,23 @@ class Batches:
                     weight += row.weight
                     unread += row.error is not None and row.error != SHARED
                     if len(rows) >= self._batch_rows or weight >= self._batch_bytes:
-                        complete, rows, weight = rows, [], 0
-                        yield batch_of(self.schema, complete)
+                        weight = 0
+                        yield self._batch(rows)
             except SeekWarcError:
                 if rows:
-                    yield batch_of(self.schema, rows)
+                    yield self._batch(rows)
                 raise
         if rows:
-            yield batch_of(self.schema, rows)
+            yield self._batch(rows)
         if unread and "error" not in self.schema.names:
             text = f"{counted(unread, 'row')} could not be read in full: the column `error` would say why"
             warnings.warn(text, FormatWarning, stacklevel=2)
+
+    def _batch(self, rows: list[Row]) -> pa.RecordBatch:
+        """Make a batch of rows, and let go of them: they would be there beside the next ones."""
+        batch = batch_of(self.schema, rows)
+        rows.clear()
+        return batch
 
 
 def _imported(name: str) -> Any:  # noqa: ANN401

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from seekwarc.errors import FormatError
-from seekwarc.format.arrow import arrow, strings
+from seekwarc.format.arrow import array_of, arrow, strings
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.header_fields import field_pattern, parse_fields, unfolded
 from seekwarc.format.values import without_brackets
@@ -116,16 +116,14 @@ def batch_of(schema: pa.Schema, rows: Sequence[Row]) -> pa.RecordBatch:
     pa = arrow()
     if not len(schema):
         # A batch of no columns has as many rows all the same: that is how rows are counted.
-        return pa.RecordBatch.from_struct_array(pa.array([{}] * len(rows), pa.struct([])))
+        return pa.RecordBatch.from_struct_array(pa.Array.from_buffers(pa.struct([]), len(rows), [None]))
     arrays = []
     for field in schema:
         values = _VALUES[field.name](rows)
         if TYPES[field.name] == FIELDS:
             arrays.append(_fields_array(pa, values, field.type))
-        elif TYPES[field.name] == "string":
-            arrays.append(strings(pa, values))
         else:
-            arrays.append(pa.array(values, field.type))
+            arrays.append(array_of(pa, values, field.type))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
@@ -141,7 +139,7 @@ def _fields_array(pa: Any, heads: Iterable[bytes | None], kind: pa.DataType) -> 
                 values.append(value)
     offsets.append(len(names))
     pairs = pa.StructArray.from_arrays([strings(pa, names), strings(pa, values)], names=["name", "value"])
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pairs, type=kind)
+    return pa.ListArray.from_arrays(array_of(pa, offsets, pa.int32()), pairs, type=kind)
 
 
 def _headers(rows: Sequence[Row]) -> list[bytes | None]:

@@ -106,7 +106,8 @@ class Wanted:
         if row.payload is not None:
             row.weight += len(row.payload)
         if row.text is not None:
-            row.weight += len(row.text.text)
+            # A character takes up to four bytes, and so does what is made of it.
+            row.weight += row.text.text.__sizeof__()
         return row
 
     def _weight(self, head: bytes) -> int:

@@ -19,7 +19,8 @@ import pytest
 
 import seekwarc
 from seekwarc.errors import FormatError, SourceError
-from seekwarc.scale.columns import COLUMNS
+from seekwarc.scale.columns import COLUMNS, batch_of
+from seekwarc.scale.rows import Row
 from tests.support.arc import ARC, ARC_GZ
 from tests.support.foreign import Foreign
 from tests.support.pages import answer, crawl_of, html
@@ -545,6 +546,26 @@ def test_a_page_without_readable_text_is_a_row_with_an_error(tmp_path: Path) -> 
     assert rows[0]["error"].startswith("FormatError: the PDF cannot be read")
     assert rows[1] == {"text": "fine", "error": None}
     assert table(path, columns=["text"], on_error="skip").to_pylist() == [{"text": "fine"}]
+
+
+@pytest.mark.needs("module:pandas")
+def test_batches_import_no_pandas(crawl: str) -> None:
+    program = "import sys, seekwarc; [*seekwarc.batches(sys.argv[1])]; [*seekwarc.batches(sys.argv[1], [])]"
+    ask = [sys.executable, "-c", program + "; print('pandas' in sys.modules)", crawl]
+    assert subprocess.run(ask, capture_output=True, check=True).stdout.strip() == b"False"
+
+
+def test_rows_of_a_batch_are_let_go_before_the_next(crawl: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[list[Row]] = []
+
+    def kept(schema: pa.Schema, rows: list[Row]) -> pa.RecordBatch:
+        given.append(rows)
+        return batch_of(schema, rows)
+
+    monkeypatch.setattr("seekwarc.scale.batches.batch_of", kept)
+    for batch in seekwarc.batches(crawl, batch_rows=7):
+        assert 0 < batch.num_rows <= 7
+        assert not given[-1]
 
 
 def test_text_makes_batches_smaller(tmp_path: Path) -> None:
