@@ -32,7 +32,7 @@ from seekwarc.jobs.work import JobContext, Report
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.read.reader import Reader, WholeReader
-from seekwarc.read.search import RecordSearch
+from seekwarc.scale.searched import searched_starts
 from seekwarc.scale.split import Split
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
@@ -84,12 +84,9 @@ def cut(
         source, options = Fetcher(open_source(name)), ReadOptions.of(**limits)
         with closing(ArchiveFile(source, options, dictionary=dictionary)) as file:
             # The version may be unknown before the first read.
-            search = RecordSearch(file, file.begin()[1])
+            compression = file.begin()[1]
             version = file.source.version
-            for place in range(step, size, step):
-                found = search.first_between(place, place + MIN_PART, fits)
-                if found is not None:
-                    places.append(found)
+            places += searched_starts(file, compression, step, fits)
     except SeekWarcError:
         return []
     stops = [*places[1:], None]

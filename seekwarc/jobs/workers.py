@@ -12,13 +12,16 @@ can be killed at any time, as they are when this process is interrupted.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+import sys
 import tempfile
 import threading
 import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from typing import Final
 
@@ -82,7 +85,8 @@ class _Worker:
         self.connection, theirs = context.Pipe()
         self.job: Job | None = None
         self._process = context.Process(target=_serve, args=(theirs, work, folder), daemon=True)
-        self._process.start()
+        with _importable_main():
+            self._process.start()
         # Then only the process holds it, and the pipe closes when the process ends.
         theirs.close()
 
@@ -109,6 +113,24 @@ class _Worker:
             )
             return f"was killed ({name}){memory}"
         return f"ended with status {code}"
+
+
+@contextmanager
+def _importable_main() -> Iterator[None]:
+    """Hide the name of a script that is read from standard input: a process would try to import that file.
+
+    The work is never a part of it.
+    """
+    main = sys.modules["__main__"]
+    name = getattr(main, "__file__", None)
+    if name is None or os.path.exists(name):
+        yield
+        return
+    del main.__file__
+    try:
+        yield
+    finally:
+        main.__file__ = name
 
 
 class _Crew:

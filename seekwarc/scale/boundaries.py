@@ -7,8 +7,9 @@ of its own, which is listed as an entry without content, and whose size shows ho
 belong to one record. Every other frame with content is a record. Content of a crawled site is inside frames,
 and cannot change this, however much it looks like records. At each place that is chosen, a record must begin
 that ends where a frame does, after a frame that is a record by itself or ends one. If that does not hold,
-as in some files of other tools, an index gives offsets. Otherwise, in a file that is near, frames are stepped
-over; and if these are not enough, the records are read.
+as in some files of other tools, an index gives offsets. Otherwise the members of a .warc.gz are searched for,
+see `searched.py`; in another file that is near, frames are stepped over; and if these are not enough, the
+records are read.
 
 Worst case: a table made with intent. Then a place may be inside a record after all; `Reader.between` finds
 that out where two parts meet, and raises. The end of a large record, which bounds its part, is measured.
@@ -38,6 +39,7 @@ from seekwarc.read.search import RecordSearch
 from seekwarc.read.sequential import StreamedRecords
 from seekwarc.read.zstd_body import ZstdBody
 from seekwarc.read.zstd_records import framed_record_at, framed_records
+from seekwarc.scale.searched import searched_starts
 
 __all__ = ["Cuts", "find_cuts", "large_records", "record_start_after"]
 
@@ -51,7 +53,10 @@ WALK_READ: Final = 4 << 10
 ENTRY_SIZES: Final = (12, 8)
 SIZE_BYTES: Final = 4
 """Bytes of ISIZE, the last ones of a gzip member (RFC 1952, section 2.3.1)."""
-NO_GZIP: Final = "only an index says where records begin in a .warc.gz: make one with `seekwarc index`"
+NO_MEMBER: Final = (
+    "no record begins near the places where this .warc.gz should be cut: its records are large, or they "
+    "share gzip members"
+)
 NO_TABLE: Final = "no table lists all of the file: make one with `seekwarc concat`, or pass an index of it"
 
 NextStart = Callable[[int], int | None]
@@ -90,8 +95,11 @@ def find_cuts(file: ArchiveFile, target: int, listed: Sequence[int] | None = Non
         cuts = _chosen(file, compression, _by_offsets(listed), step)
         note = "the index is wrong: no record of this file begins where it says" if cuts is None else None
         return Cuts(cuts or (), note)
-    if compression == "gz" or file.source.policy.is_far:
-        return Cuts(listed_cuts or (), NO_GZIP if compression == "gz" else NO_TABLE)
+    if compression == "gz":
+        starts = list(searched_starts(file, compression, step))
+        return Cuts(starts, None if starts else NO_MEMBER)
+    if file.source.policy.is_far:
+        return Cuts(listed_cuts or (), NO_TABLE)
     cuts = _cuts_by_tables(file, _walked_frames(file), step) if compression == "zst" else None
     return Cuts(list(_walked_records(file, compression, step)) if cuts is None else cuts)
 

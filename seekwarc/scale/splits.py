@@ -55,9 +55,10 @@ def splits(
 ) -> Iterator[Split]:
     """Cut files into parts of about equal size, each of which a worker reads with `read_split`.
 
-    A file is cut where its seek table shows that records begin, which takes one read of its end. Read one
-    after the other, the parts of a file hold the records that iterating over it yields, each once; and each
-    can be read by itself, on any machine that has the file under the same name.
+    A file is cut where its seek table shows that records begin, which takes one read of its end. In a
+    .warc.gz, records are searched for where it is to be cut, which takes one or two reads of a MiB for each
+    place. Read one after the other, the parts of a file hold the records that iterating over it yields, each
+    once; and each can be read by itself, on any machine that has the file under the same name.
 
     Files that cannot be cut are one part, which says why: `Split.note`. So is a file that cannot be read;
     reading its part raises the error.
@@ -71,8 +72,8 @@ def splits(
             sidecar lists are cut.
         delimiter: Cut payloads only after these bytes: after a line feed, each line is in one part. Where
             none comes within 16 MiB, the part is longer.
-        index: An index, as `Index` takes it, that says where records begin in files whose tables do not,
-            such as .warc.gz. Files of the same name in other folders are taken for those that it names.
+        index: An index, as `Index` takes it, that says where records begin in files whose tables do not.
+            Files of the same name in other folders are taken for those that it names.
         **options: Options of `seekwarc.open`.
 
     Yields:

@@ -20,6 +20,7 @@ from seekwarc.jobs.work import JobContext
 from seekwarc.storage.opening import open_source
 from tests.conftest import ROOT
 from tests.support.outcomes import Heard
+from tests.support.parts import archive, indexed
 from tests.support.processes import wait_until
 
 pytestmark = pytest.mark.slow
@@ -122,6 +123,7 @@ MAIN = """
 from seekwarc.jobs.batch import run
 from seekwarc.jobs.outcome import Job
 from tests.support.outcomes import Heard
+from tests.support.parts import archive, indexed
 
 if __name__ == "__main__":
     from module_of_work import work
@@ -212,3 +214,24 @@ def test_idle_workers_of_a_killed_process_end_in_silence(tmp_path) -> None:
     time.sleep(0.2)
     process.kill()
     assert process.communicate(timeout=60)[1] == b""
+
+
+FROM_INPUT = """
+from seekwarc import tools
+from seekwarc.jobs import parts
+parts.MIN_SIZE, parts.MIN_PART = 1, 4_000
+tools.index(NAME, NAME + ".cdxj", processes=2)
+print(__file__)
+"""
+
+
+def test_a_script_from_standard_input_may_start_processes(tmp_path: Path) -> None:
+    path = tmp_path / "a.warc.gz"
+    path.write_bytes(archive("gz"))
+    script = FROM_INPUT.replace("NAME", repr(str(path)))
+    done = subprocess.run(
+        [sys.executable], input=script, text=True, capture_output=True, check=True, cwd=tmp_path
+    )
+    assert (done.stdout, done.stderr) == ("<stdin>\n", "")
+    indexed(path, 1)
+    assert (tmp_path / "a.warc.gz.cdxj").read_bytes() == (tmp_path / "1.cdxj").read_bytes()

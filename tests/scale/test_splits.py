@@ -83,19 +83,14 @@ def test_parts_are_of_about_the_size_asked_for(crawl: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["gzip", "plain"])
-def test_other_files_are_cut_or_say_why_not(tmp_path: Path, form: str) -> None:
+def test_other_files_are_cut_as_well(tmp_path: Path, form: str) -> None:
     made = Foreign()
     for number in range(20):
         made.record(noise(3_000, seed=number))
     path = tmp_path / "a.warc"
     path.write_bytes(getattr(made, form)().bytes())
-    parts = list(seekwarc.splits(path, target_bytes=10_000))
     assert all_parts(path, 10_000) == plain_loop(path)
-    if form == "plain":
-        assert len(parts) > 4
-    else:
-        assert [(part.start, part.stop) for part in parts] == [(0, None)]
-        assert "seekwarc index" in (parts[0].note or "")
+    assert len(list(seekwarc.splits(path, target_bytes=10_000))) > 4
 
 
 @st.composite
@@ -469,7 +464,7 @@ def test_a_server_that_claims_any_size_is_planned_with_a_few_reads(form, monkeyp
     monkeypatch.setattr("seekwarc.scale.splits.open_source", lambda _: source)
     for inside_records in (False, True):
         assert len(list(seekwarc.splits(source.name, inside_records=inside_records))) == 1
-    assert source.bytes_sent < 4 << 20
+    assert source.bytes_sent < 8 << 20
     assert source.requests < 20
 
 
