@@ -1,9 +1,13 @@
-"""Compiles the hot modules of a wheel with mypyc, where that is possible; see CONTRIBUTING.md, "Wheels".
+"""Puts the manual page and scripts for shells into a wheel, and compiles its hot modules with mypyc.
+
+See CONTRIBUTING.md, "Wheels".
 
 Compiling takes a minute or two, which nobody waits for who only wants to try it: a wheel is pure unless
 `SEEKWARC_COMPILE=1` asks for more, and also where there is no C compiler, no header of Python, or mypyc
 fails, whatever the reason. One line says which kind was built. Editable installs are always pure, so that
-edits take effect.
+edits take effect, and have no `share`.
+
+The manual page and the scripts are made by importing the command, which needs what the package needs.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 SCRIPT = Path(__file__).with_name("compile_modules.py")
+SHARE = Path(__file__).with_name("share_files.py")
 TIMEOUT = 600
 """Seconds after which a compiler that does not come to an end is given up."""
 
@@ -29,12 +34,15 @@ class CompileHook(BuildHookInterface[Any]):
     """The build hook that hatchling calls for a wheel."""
 
     def dependencies(self) -> list[str]:
-        """Return what has to be installed for the build: nothing where the wheel will be pure anyhow."""
-        return [] if self._why_pure() else list(self.config["requires"])
+        """Return what has to be installed for the build; a compiler only where it will be used."""
+        compiler = [] if self._why_pure() else list(self.config["requires"])
+        return [*self.metadata.core.dependencies, *compiler]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile the modules, and add what was made to the wheel."""
+        """Make what is shared, compile the modules, and add what was made to the wheel."""
         editable = "the install is editable" if version == "editable" else None
+        if not editable:
+            self._share(build_data)
         problem = editable or self._why_pure() or self._compile(build_data)
         if problem:
             self.app.display_info(f"seekwarc: building the pure wheel: {problem}")
@@ -42,10 +50,32 @@ class CompileHook(BuildHookInterface[Any]):
             self.app.display_info(f"seekwarc: building the compiled wheel of {len(self._modules)} modules")
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002
-        """Remove what was compiled, which the wheel now holds."""
-        folder = getattr(self, "_folder", None)
-        if folder is not None:
+        """Remove what was made, which the wheel now holds."""
+        for folder in self._folders:
             folder.cleanup()
+
+    @property
+    def _folders(self) -> list[tempfile.TemporaryDirectory[str]]:
+        return self.__dict__.setdefault("_made", [])  # type: ignore[no-any-return]
+
+    def _new_folder(self) -> Path:
+        folder = tempfile.TemporaryDirectory(prefix="seekwarc-build-", ignore_cleanup_errors=True)
+        self._folders.append(folder)
+        return Path(folder.name)
+
+    def _share(self, build_data: dict[str, Any]) -> None:
+        """Add the manual page and the scripts that complete words, or say why not."""
+        folder = self._new_folder()
+        environment = os.environ | {"PYTHONPATH": self.root, "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [sys.executable, str(SHARE), str(folder)]
+        done = subprocess.run(command, env=environment, capture_output=True, check=False)  # noqa: S603
+        if done.returncode:
+            reason = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+            self.app.display_warning(f"seekwarc: building without a manual page: {reason}")
+            return
+        made = (path for path in folder.rglob("*") if path.is_file())
+        shared = {str(path): f"share/{path.relative_to(folder).as_posix()}" for path in made}
+        build_data["shared_data"].update(sorted(shared.items()))
 
     @property
     def _modules(self) -> list[str]:
@@ -69,8 +99,7 @@ class CompileHook(BuildHookInterface[Any]):
 
     def _compile(self, build_data: dict[str, Any]) -> str | None:
         """Compile the modules in a temporary folder; return what went wrong."""
-        self._folder = tempfile.TemporaryDirectory(prefix="seekwarc-build-", ignore_cleanup_errors=True)
-        work = Path(self._folder.name)
+        work = self._new_folder()
         shutil.copytree(Path(self.root, "seekwarc"), work / "seekwarc")
         command = [sys.executable, str(SCRIPT), *self._modules]
         try:

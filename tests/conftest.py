@@ -52,6 +52,7 @@ PROGRAMS = {
     "chromium": "apt-get install chromium",
     "ffmpeg": "apt-get install ffmpeg",
     "firefox-esr": "apt-get install firefox-esr",
+    "man": "apt-get install man-db",
     "nginx": "apt-get install nginx",
     "node": "apt-get install nodejs",
     "openssl": "apt-get install openssl",

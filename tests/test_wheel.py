@@ -28,6 +28,12 @@ COMPILED = tomllib.loads(Path(ROOT, "pyproject.toml").read_text())["tool"]["hatc
     "wheel"
 ]["hooks"]["custom"]["modules"]
 
+SHARED = {
+    "bash-completion/completions/seekwarc",
+    "fish/vendor_completions.d/seekwarc.fish",
+    "man/man1/seekwarc.1",
+    "zsh/site-functions/_seekwarc",
+}
 USE = """
 import pickle, seekwarc
 for name in ("a.warc.zst", "a.warc.gz"):
@@ -82,9 +88,19 @@ def sources(tree: Path) -> set[str]:
     return {path.relative_to(tree).as_posix() for path in files if "__pycache__" not in path.parts}
 
 
+def shared_in(files: set[str]) -> set[str]:
+    """Return what goes to `share` of an environment."""
+    return {file.partition(".data/data/share/")[2] for file in files if ".data/" in file}
+
+
+def modules_in(files: set[str]) -> set[str]:
+    return {file for file in files if ".dist-info/" not in file and ".data/" not in file}
+
+
 def assert_pure(tree: Path, name: str, files: set[str]) -> None:
     assert name.endswith("-py3-none-any.whl")
-    assert {file for file in files if ".dist-info/" not in file} == sources(tree)
+    assert modules_in(files) == sources(tree)
+    assert shared_in(files) == SHARED
 
 
 def test_a_wheel_is_pure_unless_a_compiled_one_is_asked_for(tree: Path) -> None:
@@ -119,11 +135,20 @@ def test_a_source_distribution_holds_what_the_pages_link_to(tree: Path) -> None:
     assert linked - {"seekwarc"} <= names | {name.rpartition("/")[0] for name in names}
 
 
+def test_a_wheel_is_built_where_its_manual_cannot_be(tree: Path) -> None:
+    (tree / "seekwarc" / "cli" / "verbs.py").write_text("raise ImportError('no codec')\n")
+    _, files, printed = build(tree)
+    assert shared_in(files) == set()
+    assert modules_in(files) == sources(tree)
+    assert "building without a manual page: ImportError: no codec" in printed
+
+
 @pytest.mark.needs("module:editables")
 def test_an_editable_install_is_pure(tree: Path) -> None:
     name, files, printed = build(tree, target="wheel:editable")
     assert name.endswith("-py3-none-any.whl")
     assert not {file for file in files if file.endswith((".so", ".pyd"))}
+    assert shared_in(files) == set()
     assert "building the pure wheel: the install is editable" in printed
 
 
@@ -156,7 +181,8 @@ def test_compiled_wheel_holds_sources_and_modules(tree: Path) -> None:
     made = {file for file in files if file.endswith((".so", ".pyd"))}
     modules = {file.partition(".")[0].replace("/", ".") for file in made}
     assert modules == {*COMPILED, "seekwarc__mypyc"}
-    assert {file for file in files - made if ".dist-info/" not in file} == sources(tree)
+    assert modules_in(files - made) == sources(tree)
+    assert shared_in(files) == SHARED
     unpacked = tree.with_name("wheels") / "unpacked"
     done = subprocess.run(
         [sys.executable, "-c", USE],

@@ -3,6 +3,8 @@
 seekwarc completion bash >> ~/.bashrc
 seekwarc completion zsh > ~/.zfunc/_seekwarc      (a folder in $fpath)
 seekwarc completion fish > ~/.config/fish/completions/seekwarc.fish
+
+An installed wheel has these scripts in the `share` folder of its environment, and the manual page.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from typing import Final
 
 from seekwarc.cli.verbs import VERBS
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments", "run", "script"]
 
 BASH: Final = """\
 _seekwarc() {{
@@ -50,7 +52,11 @@ _seekwarc() {{
     _files
   fi
 }}
-compdef _seekwarc seekwarc
+if [[ $funcstack[1] == _seekwarc ]]; then
+  _seekwarc "$@"
+else
+  compdef _seekwarc seekwarc
+fi
 """
 ZSH_CASE: Final = "    {verb}) options=({options}) ;;"
 
@@ -60,11 +66,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    print(script(options.shell), end="")
+    return 0
+
+
+def script(shell: str) -> str:
+    """Return the script for bash, zsh or fish. A wheel installs it too, where the shell looks for it."""
     texts = {verb.name: verb.text for verb in VERBS.values()}
     known = {verb.name: sorted(_long_options(verb.parser())) for verb in VERBS.values()}
-    script = {"bash": _bash, "zsh": _zsh, "fish": _fish}[options.shell]
-    print(script(texts, known), end="")
-    return 0
+    return {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](texts, known)
 
 
 def _long_options(parser: argparse.ArgumentParser) -> set[str]:

@@ -14,7 +14,7 @@
     python -m tests.benchmarks --scale          parts of files, read by one process and by two; planning and
                                                 gathering: 4 GiB with --size 4096
     python -m tests.benchmarks --clip           ten seconds of a film, beside ffmpeg and FastWARC
-    python -m tests.benchmarks --instructions   hot paths under valgrind, against the counts that are kept
+    python -m tests.benchmarks --instructions   hot paths under valgrind, against kept counts (--keep)
 
 Needs `pip install -e '.[bench]'`, and zstd (or valgrind) of the operating system.
 """
@@ -218,7 +218,10 @@ def main() -> int:
     parser.add_argument("--scale", action="store_true", help="measure work on parts of files instead")
     parser.add_argument("--clip", action="store_true", help="measure clips of films instead")
     parser.add_argument("--instructions", action="store_true", help="count instructions instead")
-    parser.add_argument("--update", action="store_true", help="with --instructions: keep the new counts")
+    parser.add_argument("--keep", action="store_true", help="with --instructions: keep the new counts")
+    parser.add_argument(
+        "--at", metavar="COMMIT", help="with --instructions: count the package of this commit"
+    )
     parser.add_argument("--size", type=int, default=1024, metavar="MIB", help="of the large payloads (1024)")
     folder = Path(tempfile.gettempdir()) / "seekwarc-benchmarks"
     parser.add_argument(
@@ -232,7 +235,7 @@ def main() -> int:
     if options.instructions:
         if shutil.which("valgrind") is None:
             parser.error("--instructions needs valgrind")
-        return instructions.guard(update=options.update)
+        return instructions.guard(keep=options.keep, at=options.at)
     if options.size < MIN_SIZE:
         parser.error(f"--size must be at least {MIN_SIZE}")
     options.folder.mkdir(parents=True, exist_ok=True)

@@ -1,12 +1,19 @@
-"""Instructions that the hot paths take, as valgrind counts them: the same however busy the machine is.
+"""Instructions of hot paths, as valgrind counts them: the same however busy the machine is.
 
-Each path runs in an interpreter of its own, once with few repetitions and once with more; the difference is
-what the repetitions take, without what starting takes. Numbers hold for one version of Python and of the
-codec; `instructions.json` keeps those that were counted last for each.
+Two processes run the lines of `counted.py`, and Python is started for each line about starting. Valgrind
+shows every program the same processor, so what glibc, zstd and isal choose by the processor is the same
+on all machines of an architecture. Counts hold for one version of Python, of the codecs and of xxhash,
+which are the key of an entry in `instructions.json`. That file keeps what was counted, newest last; a
+page of the site draws it.
+
+On a machine whose key has no entry, the package of the newest entry's commit is counted as well, and
+compared with.
 """
 
 from __future__ import annotations
 
+import datetime as dt
+import importlib.util
 import json
 import os
 import platform
@@ -14,140 +21,200 @@ import re
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 
-__all__ = ["PATHS", "REFERENCE", "TOLERANCE", "compare", "count", "key_of_this_machine"]
+import seekwarc
+from seekwarc.frames.codec import LIBRARY
+from tests.benchmarks.counted import LINES, SHARES, STARTED
+
+__all__ = ["REFERENCE", "TOLERANCE", "Entry", "compare", "guard", "kept", "newest", "with_entry"]
 
 REFERENCE = Path(__file__).with_name("instructions.json")
 ROOT = Path(__file__).parents[2]
 TOLERANCE = 0.03
 """Of itself, by which a count may exceed the one that is kept."""
-FEW = 5
+SUMMARY = re.compile(r"^summary: (\d+)$", re.MULTILINE)
 
-PREPARE = """
-import sys
-import seekwarc
-from tests.support.writing import text
-path, repeats = sys.argv[1], int(sys.argv[2])
-if repeats == 0:
-    # Small frames, so that the codec's share does not hide ours.
-    with seekwarc.open(path, "w", threads=1, frame_size=64 << 10) as out:
-        out.write("resource", target_uri="http://example.org/large", block=text(8 << 20))
-        for number in range(200):
-            out.write("resource", target_uri=f"http://example.org/{number}", block=text(2000, number))
-    sys.exit()
-"""
-RANGES = """
-with seekwarc.open(path, threads=1, cache_size=0) as archive:
-    record = next(record for record in archive if record.type == "resource")
-    block = archive.record_at(record.offset, record.length).block
-    for number in range(repeats):
-        block.pread(number * 7919 * 13 % (7 << 20), 4096, verify={verify})
-"""
-PATHS = {
-    "4 KiB read, verified": (PREPARE + RANGES.format(verify=True), 60),
-    "4 KiB read, not verified": (PREPARE + RANGES.format(verify=False), 60),
-    "opening, and a 4 KiB read": (
-        PREPARE
-        + """
-with seekwarc.open(path) as archive:
-    record = next(record for record in archive if record.type == "resource")
-    place = record.offset, record.length
-for number in range(repeats):
-    with seekwarc.open(path, threads=1) as archive:
-        archive.record_at(*place).block.pread(3 << 20, 4096)
-""",
-        30,
-    ),
-    "going through 200 small records, headers": (
-        PREPARE
-        + """
-for _ in range(repeats):
-    with seekwarc.open(path, threads=1) as archive:
-        assert sum(len(record.target_uri) for record in archive) > 200
-""",
-        8,
-    ),
-    "writing a small record": (
-        PREPARE
-        + """
-import io
-page = text(2000)
-with seekwarc.open(io.BytesIO(), "w", threads=1) as out:
-    for number in range(repeats):
-        out.write("resource", target_uri=f"http://example.org/{number}", block=page, date="2026-11-05")
-""",
-        100,
-    ),
-}
-"""What is counted: the script, and how often its more repetitions repeat."""
+
+@dataclass(frozen=True)
+class Entry:
+    """What was counted of one commit by one Python with its codecs."""
+
+    date: str
+    commit: str
+    version: str
+    key: str
+    counts: dict[str, int]
+
+
+def kept() -> list[Entry]:
+    """Return what the file has, newest last."""
+    return [Entry(**fields) for fields in json.loads(REFERENCE.read_text())]
+
+
+def with_entry(entries: list[Entry], entry: Entry) -> list[Entry]:
+    """Return entries with one more, in place of one with its key and commit, or its key and date."""
+    others = [
+        it for it in entries if it.key != entry.key or (it.commit != entry.commit and it.date != entry.date)
+    ]
+    return sorted([*others, entry], key=lambda it: (it.date, it.key))
+
+
+def newest(entries: list[Entry], key: str) -> Entry | None:
+    return next((it for it in reversed(entries) if it.key == key), None)
 
 
 def key_of_this_machine() -> str:
     """Return what a count depends on besides our code."""
-    codec = f"zstandard {metadata.version('zstandard')}, xxhash {metadata.version('xxhash')}"
-    return f"{platform.machine()}, Python {platform.python_version()}, {codec}"
+    codecs = [
+        LIBRARY.NAME,
+        f"isal {metadata.version('isal')}" if importlib.util.find_spec("isal") else "zlib",
+    ]
+    codecs.append(f"xxhash {metadata.version('xxhash')}")
+    return f"{platform.machine()}, Python {platform.python_version()}, {', '.join(codecs)}"
 
 
-def _instructions(script: str, path: Path, repeats: int) -> int:
-    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", sys.executable, "-c", script]
-    # The order of sets, and with it the way through the code, follows from this seed.
-    environment = os.environ | {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(
-        [*command, str(path), str(repeats)],
-        check=True,
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env=environment,
-    )
-    found = re.search(r"Collected : (\d+)", done.stderr)
-    if found is None:
-        raise ValueError(f"valgrind counted nothing:\n{done.stderr}")
-    return int(found[1])
+def _git(*words: str) -> str:
+    done = subprocess.run(["git", *words], capture_output=True, text=True, cwd=ROOT, check=False)
+    return done.stdout.strip()
 
 
-def count() -> dict[str, int]:
-    """Return the instructions of one repetition of each path."""
-    found = {}
+class _Counter:
+    """Runs Python on the package in `root`, in an environment that is the same everywhere."""
+
+    def __init__(self, root: Path, work: Path) -> None:
+        self._work = work
+        found = importlib.util.find_spec("xxhash")
+        if found is None or found.origin is None:
+            raise ModuleNotFoundError("xxhash")
+        # Python starts without `site`, whose work depends on what else is installed.
+        paths = [str(root), str(ROOT), str(Path(found.origin).parents[1])]
+        self._environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(work),
+            "LANG": "C.UTF-8",
+            "PYTHONPATH": os.pathsep.join(paths),
+            # The order of sets, and with it the way through the code, follows from this seed.
+            "PYTHONHASHSEED": "0",
+            "PYTHONPYCACHEPREFIX": str(work / "bytecode"),
+        }
+        if codec := os.environ.get("SEEKWARC_CODEC"):
+            self._environment["SEEKWARC_CODEC"] = codec
+        self._run("-m", "tests.benchmarks.counted", "make", str(work))
+
+    def _run(self, *words: str, before: tuple[str, ...] = ()) -> str:
+        done = subprocess.run(
+            [*before, sys.executable, "-S", *words],
+            capture_output=True,
+            cwd=self._work,
+            env=self._environment,
+            check=False,
+        )
+        if done.returncode:
+            raise RuntimeError(f"{words} fails:\n{done.stderr.decode(errors='replace')}")
+        return done.stderr.decode(errors="replace")
+
+    def _counted(self, name: str, *words: str) -> list[int]:
+        """Return what was counted between calls of `getsid`, and at last to the end."""
+        # What is compiled to bytecode on the way is not counted.
+        self._run(*words)
+        out = self._work / name
+        tool = ("valgrind", "--tool=callgrind", "--dump-before=getsid", f"--callgrind-out-file={out}")
+        self._run(*words, before=tool)
+        parts = sorted(self._work.glob(f"{name}.*"), key=lambda path: int(path.suffix[1:]))
+        found = [SUMMARY.search(path.read_text()) for path in [*parts, out]]
+        return [int(it[1]) for it in found if it is not None]
+
+    def share(self, number: int) -> dict[str, int]:
+        names = SHARES[number]
+        found = self._counted(
+            f"share{number}", "-m", "tests.benchmarks.counted", "run", str(self._work), str(number)
+        )
+        assert len(found) == 2 * len(names) + 1, "valgrind saw other calls of getsid"
+        return {name: count // LINES[name][1] for name, count in zip(names, found[1::2], strict=True)}
+
+    def started(self) -> dict[str, int]:
+        return {
+            name: self._counted(f"start{number}", *words)[-1]
+            for number, (name, words) in enumerate(STARTED.items())
+        }
+
+    def count(self) -> dict[str, int]:
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            jobs = [pool.submit(self.share, number) for number in range(len(SHARES))]
+            jobs.append(pool.submit(self.started))
+            found = {name: count for job in jobs for name, count in job.result().items()}
+        return {name: found[name] for name in (*STARTED, *LINES)}
+
+
+def count(commit: str | None = None) -> dict[str, int]:
+    """Return the instructions of one repetition of each line, with the package here or of a commit."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "counted.warc.zst"
-        subprocess.run([sys.executable, "-c", PREPARE, str(path), "0"], check=True, cwd=ROOT)
-        for name, (script, more) in PATHS.items():
-            few, many = (_instructions(script, path, repeats) for repeats in (FEW, FEW + more))
-            found[name] = (many - few) // more
-    return found
+        root = ROOT
+        if commit is not None:
+            root = Path(folder, "package")
+            root.mkdir()
+            packed = subprocess.run(
+                ["git", "archive", commit, "seekwarc"], cwd=ROOT, capture_output=True, check=True
+            )
+            subprocess.run(["tar", "-x"], input=packed.stdout, cwd=root, check=True)
+        work = Path(folder, "work")
+        work.mkdir()
+        return _Counter(root, work).count()
 
 
-def compare(found: dict[str, int], kept: dict[str, int]) -> tuple[list[str], bool]:
-    """Return a line for each path, and whether none takes more than it may."""
-    lines, fine = [], True
+def compare(found: dict[str, int], before: dict[str, int]) -> tuple[list[str], bool]:
+    """Return a text for each line, and whether none takes more than it may."""
+    texts, fine = [], True
     for name, number in found.items():
-        before = kept.get(name)
-        if before is None:
-            lines.append(f"{name}: {number:,}")
+        if name not in before:
+            texts.append(f"{name}: {number:,}")
             continue
-        change = number / before - 1
+        change = number / before[name] - 1
         worse = change > TOLERANCE
         fine = fine and not worse
-        lines.append(f"{name}: {number:,} ({change:+.1%}){' TOO MANY' if worse else ''}")
-    return lines, fine
+        texts.append(f"{name}: {number:,} ({change:+.1%}){' TOO MANY' if worse else ''}")
+    return texts, fine
 
 
-def guard(*, update: bool) -> int:
-    """Count, compare with what is kept, and print; return 1 where a path takes too many.
+def guard(*, keep: bool = False, at: str | None = None) -> int:
+    """Count, compare with what is kept, and print; return 1 if a line takes too many.
 
     Args:
-        update: Keep the new counts instead.
+        keep: Keep the new counts, and compare only to show what has changed.
+        at: Count the package of this commit instead of the one here.
     """
-    kept = json.loads(REFERENCE.read_text()) if REFERENCE.exists() else {}
-    key = key_of_this_machine()
-    found = count()
-    lines, fine = compare(found, kept.get(key, {}))
-    print(f"Instructions, {key}:", *lines, sep="\n  ")
-    if update:
-        REFERENCE.write_text(json.dumps(kept | {key: found}, indent=1) + "\n")
-    elif key not in kept:
-        print("nothing to compare with; --update keeps these")
-    return 0 if fine or update else 1
+    entries, key = kept(), key_of_this_machine()
+    before = newest(entries, key)
+    found = count(at)
+    print(f"Instructions, {key}:")
+    if before is not None:
+        print(f"compared with those of {before.date} ({before.commit})")
+    elif not keep and entries:
+        before = _counted_here(entries[-1], key)
+    texts, fine = compare(found, before.counts if before is not None else {})
+    print(*texts, sep="\n")
+    if keep:
+        commit = _git("rev-parse", "--short=8", at or "HEAD")
+        date = _git("show", "-s", "--format=%cs", commit) if at else f"{dt.datetime.now(dt.UTC):%F}"
+        entries = with_entry(entries, Entry(date, commit, seekwarc.__version__, key, found))
+        REFERENCE.write_text(json.dumps([asdict(it) for it in entries], indent=1) + "\n")
+        return 0
+    if not fine:
+        print(
+            "More than 3 % more. Where a change is worth that, its message says so, and the counts are kept:"
+        )
+        print("python -m tests.benchmarks --instructions --keep")
+    return int(not fine)
+
+
+def _counted_here(entry: Entry, key: str) -> Entry | None:
+    """Count the package of an entry's commit on this machine, if the clone has it."""
+    if not _git("cat-file", "-t", entry.commit):
+        print(f"nothing to compare with: no counts are kept for this, and this clone lacks {entry.commit}")
+        return None
+    print(f"no counts are kept for this: compared with {entry.commit} ({entry.date}), counted here as well")
+    return Entry(entry.date, entry.commit, entry.version, key, count(entry.commit))
