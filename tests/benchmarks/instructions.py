@@ -137,8 +137,9 @@ class _Counter:
         return {name: count // LINES[name][1] for name, count in zip(names, found[1::2], strict=True)}
 
     def started(self) -> dict[str, int]:
+        offset = (self._work / "offset").read_text()
         return {
-            name: self._counted(f"start{number}", *words)[-1]
+            name: self._counted(f"start{number}", *(it.replace("OFFSET", offset) for it in words))[-1]
             for number, (name, words) in enumerate(STARTED.items())
         }
 
@@ -200,7 +201,7 @@ def guard(*, keep: bool = False, at: str | None = None) -> int:
     if keep:
         commit = _git("rev-parse", "--short=8", at or "HEAD")
         date = _git("show", "-s", "--format=%cs", commit) if at else f"{dt.datetime.now(dt.UTC):%F}"
-        entries = with_entry(entries, Entry(date, commit, seekwarc.__version__, key, found))
+        entries = with_entry(kept(), Entry(date, commit, seekwarc.__version__, key, found))
         REFERENCE.write_text(json.dumps([asdict(it) for it in entries], indent=1) + "\n")
         return 0
     if not fine:
