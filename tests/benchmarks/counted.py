@@ -155,9 +155,9 @@ def in_order() -> Callable[[], None]:
     return run
 
 
-def small_writes(name: str, **options: Any) -> Callable[[], None]:
+def small_writes(compression: str, **options: Any) -> Callable[[], None]:
     """Return the writing of one small response; what is opened stays open."""
-    out = seekwarc.open(name, "w", threads=1, **options)
+    out = seekwarc.open(io.BytesIO(), "w", threads=1, compression=compression, **options)
     out.write_warcinfo({"software": "counted"})
     page, numbers = text(2000), iter(range(1 << 30))
 
@@ -242,9 +242,9 @@ LINES: dict[str, tuple[Callable[[], Callable[[], object]], int]] = {
     "range .warc.zst: opening and 4 KiB": (lambda: opened_range("a.warc.zst"), 8),
     "range .warc.gz: 4 KiB by a sidecar": (lambda: ranges("a.warc.gz"), 3),
     "range .warc.gz: opening and 4 KiB": (lambda: opened_range("a.warc.gz"), 3),
-    "write .warc.zst: a small response": (lambda: small_writes("w.warc.zst"), 12),
-    "write .warc.gz: a small response": (lambda: small_writes("w.warc.gz"), 12),
-    "write .warc.zst: a revisit": (lambda: small_writes("r.warc.zst", dedup=seekwarc.Duplicates()), 12),
+    "write .warc.zst: a small response": (lambda: small_writes("zst"), 12),
+    "write .warc.gz: a small response": (lambda: small_writes("gz"), 12),
+    "write .warc.zst: a revisit": (lambda: small_writes("zst", dedup=seekwarc.Duplicates()), 12),
     "write .warc.zst: 512 KiB in frames": (large_write, 1),
     "find: a URI in an index": (looked_up, 12),
     "find: a URI in a collection": (collected, 2),
