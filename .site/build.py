@@ -35,6 +35,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     yield ROOT / "seekwarc" / "README.md", "development/house.md"
     for page in sorted((ROOT / "seekwarc").glob("*/README.md")):
         yield page, f"development/{page.parent.name}.md"
+    yield ROOT / ".packaging" / "README.md", "development/packages.md"
     yield HERE / "README.md", "development/site.md"
     yield ROOT / "tests" / "interop" / "adapters" / "README.md", "development/adapters.md"
 

@@ -21,7 +21,7 @@ pytestmark = [
 ]
 
 LOADED = re.compile(r"<(?:script|img|link|iframe|source)\b[^>]*?\b(?:src|href)=\"((?:https?:)?//[^\"]+)")
-FOLDERS = (".github", ".site", "seekwarc", "spec-notes", "tests/interop/adapters")
+FOLDERS = (".github", ".packaging", ".site", "seekwarc", "spec-notes", "tests/interop/adapters")
 
 
 def build(root: Path, target: Path) -> subprocess.CompletedProcess[str]:
