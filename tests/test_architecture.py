@@ -25,6 +25,7 @@ TESTS = Path(__file__).parent
 
 FLOOR = {
     "closing": 0,
+    "deprecating": 0,
     "compiling": 0,
     "errors": 0,
     "options": 0,

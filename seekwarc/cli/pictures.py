@@ -25,7 +25,7 @@ from seekwarc.errors import SeekWarcError
 from seekwarc.format.json_text import json_text
 from seekwarc.format.words import counted
 from seekwarc.inside.times import parse_time, time_text
-from seekwarc.make.framing import MAX_ASKED, MAX_PICTURES, MAX_WIDTH, Saved, frames
+from seekwarc.make.framing import MAX_ASKED, MAX_PICTURES, MAX_WIDTH, Saved, pictures
 from seekwarc.read.record import Record
 
 __all__ = ["add_arguments", "run"]
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     with found_record(options) as found:
         record = found.record
         with found.placed():
-            done = frames(
+            done = pictures(
                 record.payload,
                 options.output,
                 every=options.every,

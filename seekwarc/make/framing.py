@@ -21,7 +21,7 @@ from seekwarc.write.files import Existing, refuse_url, unwritable
 from seekwarc.write.opening import committed
 from seekwarc.write.output import Output
 
-__all__ = ["MAX_PICTURES", "Framing", "Saved", "frames"]
+__all__ = ["MAX_PICTURES", "Framing", "Saved", "pictures"]
 
 MAX_PICTURES: Final = 100
 """Pictures that are made unless more are asked for."""
@@ -69,7 +69,7 @@ class Framing:
     """Whether there were no more pictures than `limit`."""
 
 
-def frames(
+def pictures(
     payload: Extent,
     folder: str | os.PathLike[str] | None,
     *,
@@ -83,7 +83,7 @@ def frames(
 ) -> Framing:
     """Save a picture of an archived film every so many seconds, and a sheet with all of them.
 
-        tools.frames(record.payload, "pictures", every=30, sheet="sheet.png")
+        tools.pictures(record.payload, "pictures", every=30, sheet="sheet.png")
 
     Each is decoded from the keyframe before it; what lies between is not read. A damaged place does not stop
     the others.

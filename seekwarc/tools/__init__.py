@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from seekwarc.make.converting import convert as convert
     from seekwarc.make.dictionaries import dictionary as dictionary
     from seekwarc.make.extracting import extract as extract
-    from seekwarc.make.framing import frames as frames
+    from seekwarc.make.framing import pictures as pictures
     from seekwarc.make.indexing import index as index
     from seekwarc.make.packing import pack as pack
     from seekwarc.make.sidecars import sidecar as sidecar
@@ -54,12 +54,12 @@ _HOMES = {
     "dictionary": "seekwarc.make.dictionaries",
     "extract": "seekwarc.make.extracting",
     "filter": "seekwarc.edit.filtering",
-    "frames": "seekwarc.make.framing",
     "index": "seekwarc.make.indexing",
     "index_text": "seekwarc.make.text_indexing",
     "info": "seekwarc.check.describe",
     "join": "seekwarc.edit.joining",
     "pack": "seekwarc.make.packing",
+    "pictures": "seekwarc.make.framing",
     "recover": "seekwarc.check.recovering",
     "merge_wacz": "seekwarc.make.wacz_merging",
     "redact": "seekwarc.edit.redacting",
@@ -72,10 +72,18 @@ _HOMES = {
     "verify": "seekwarc.check.verifying",
 }
 __all__ = list(_HOMES)
+_RENAMED = {"frames": ("pictures", "0.3")}
+"""Old names, the new ones, and the versions that no longer have the old ones."""
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:  # noqa: ANN401
+        if name in _RENAMED:
+            from seekwarc.deprecating import warn_old_name
+
+            new, gone_in = _RENAMED[name]
+            warn_old_name(f"{__name__}.{name}", f"{__name__}.{new}", gone_in=gone_in)
+            name = new
         if name not in _HOMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(import_module(_HOMES[name]), name)

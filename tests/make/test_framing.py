@@ -1,4 +1,4 @@
-"""Pictures of films, through the library; what the verb does is in tests/cli/test_frames.py."""
+"""Pictures of films, through the library; what the verb does is in tests/cli/test_pictures.py."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def payload():
 def test_pictures_and_a_sheet_are_made_in_one_go(payload, tmp_path) -> None:
     saved = []
     sheet = tmp_path / "sheet.png"
-    done = tools.frames(payload, tmp_path / "a" / "b", every="0:02.5", sheet=sheet, on_picture=saved.append)
+    done = tools.pictures(payload, tmp_path / "a" / "b", every="0:02.5", sheet=sheet, on_picture=saved.append)
     assert (done.pictures, done.failed, done.is_complete) == (3, 0, True)
     assert [it.wanted for it in saved] == [0, 2.5, 5]
     files = [*(tmp_path / "a" / "b").iterdir(), sheet]
@@ -45,10 +45,10 @@ def test_pictures_and_a_sheet_are_made_in_one_go(payload, tmp_path) -> None:
 )
 def test_wrong_arguments_are_refused(payload, tmp_path, change, message) -> None:
     with pytest.raises(ValueError, match=message):
-        tools.frames(payload, **{"folder": tmp_path, "every": 1, **change})
+        tools.pictures(payload, **{"folder": tmp_path, "every": 1, **change})
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_url_is_no_folder(payload) -> None:
     with pytest.raises(seekwarc.TargetError, match="must be a path on this machine"):
-        tools.frames(payload, "s3://bucket/pictures", every=1)
+        tools.pictures(payload, "s3://bucket/pictures", every=1)

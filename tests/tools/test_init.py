@@ -117,7 +117,7 @@ VERBS_OF_THE_LIBRARY = {"ls", "cat", "clip", "lookup", "serve", "completion", "d
 def test_every_verb_for_whole_files_is_a_function() -> None:
     # `sidecar` and `index_text` are options of the verb `index`, and `check_chain` is one of `verify`; `wacz`
     # and `dictionary` are several verbs.
-    names = {"frames": "pictures", "train": "dictionary"}
+    names = {"train": "dictionary"}
     named = {"wacz" if it.endswith("_wacz") else names.get(it, it) for it in tools.__all__}
     others = {"sidecar", "index_text", "SearchIndex", "check_chain"}
     assert set(VERBS) - VERBS_OF_THE_LIBRARY == named - others
