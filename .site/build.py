@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import figures
 from sphinx.cmd.build import build_main
 
 HERE = Path(__file__).resolve().parent
@@ -97,6 +98,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         gathered = Path(folder, "pages")
         gather(gathered)
+        figures.make(gathered)
         strict = ["-q", "-W", "--keep-going", "-j", "auto"]
         places = ["-c", str(HERE), "-d", str(Path(folder, "read")), str(gathered), sys.argv[1]]
         return build_main([*strict, *places])

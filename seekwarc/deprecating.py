@@ -10,8 +10,8 @@ __all__ = ["warn_old_name"]
 def warn_old_name(old: str, new: str, *, gone_in: str, stacklevel: int = 2) -> None:
     """Warn that a name has a new one.
 
-    A `DeprecationWarning` is shown to those who can change the program, since Python shows it for the main module
-    and test runners always do; those who only run it see nothing.
+    A `DeprecationWarning` reaches those who can change the program: Python shows it for the main module,
+    and test runners always do. Those who only run it see nothing.
 
     Args:
         old: The name that was used, as its user wrote it.

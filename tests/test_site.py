@@ -21,7 +21,15 @@ pytestmark = [
 ]
 
 LOADED = re.compile(r"<(?:script|img|link|iframe|source)\b[^>]*?\b(?:src|href)=\"((?:https?:)?//[^\"]+)")
-FOLDERS = (".github", ".packaging", ".site", "seekwarc", "spec-notes", "tests/interop/adapters")
+FOLDERS = (
+    ".github",
+    ".packaging",
+    ".site",
+    "seekwarc",
+    "spec-notes",
+    "tests/interop/adapters",
+    "tests/benchmarks",
+)
 
 
 def build(root: Path, target: Path) -> subprocess.CompletedProcess[str]:
@@ -43,6 +51,12 @@ def test_each_page_of_the_notes_has_an_address(site: Path) -> None:
         name = page.relative_to(ROOT / "spec-notes").with_suffix(".html")
         assert (site / ("searching.html" if name.name == "search.html" else name)).is_file(), page
     assert "Seekable Records" in (site / "warc-zstd-seekable" / "index.html").read_text()
+
+
+def test_instructions_over_time_have_a_page(site: Path) -> None:
+    kept = json.loads((ROOT / "tests" / "benchmarks" / "instructions.json").read_text())
+    page = (site / "figures.html").read_text()
+    assert all(name in page and entry["key"] in page for entry in kept for name in entry["counts"])
 
 
 def test_nothing_is_loaded_from_another_host(site: Path) -> None:
