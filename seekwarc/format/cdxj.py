@@ -53,7 +53,10 @@ MAX_SHOWN: Final = 60
 _HEAD = re.compile(rb"[^ \n]*+ [^ \t\r\n]*+")
 _KEY = re.compile(r"[\x21-\x7e]+")
 _TIMESTAMP = re.compile(r"[0-9]{4,17}")
-_USUAL_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?Z")
+# The leap second at the end of 9999 is in the year after.
+_USUAL_DATE = re.compile(
+    r"(?!9999-12-31T23:59:60)[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?Z"
+)
 _HOST_AND_PORT = re.compile(r"(?:localhost|[^\s/?#@:\[\]]*\.[^\s/?#@:\[\]]*|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}")
 """The target of CONNECT. With a dot in the host, for `tel:1234` is a URI."""
 _TYPE_END = re.compile(r"[;\s]")

@@ -21,6 +21,7 @@ __all__ = [
     "WarcDate",
     "date_of_digits",
     "format_date",
+    "internet_date",
     "is_digits",
     "usual_seconds",
 ]
@@ -136,6 +137,13 @@ def format_date(date: datetime | WarcDate | str | None) -> str:
     if date.tzinfo is None:
         raise ValueError(f"date is {date}, without a time zone: give it tzinfo=UTC")
     return date.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"
+
+
+def internet_date(date: WarcDate) -> str:
+    """Return a date in the form of RFC 3339: as it is written, if that has seconds and a zone."""
+    text = date.text
+    is_whole = date.precision in ("second", "fraction") and (text[-1] in "Zz" or text[-6] in "+-")
+    return text if is_whole else format_date(date.datetime)
 
 
 @lru_cache(maxsize=1)

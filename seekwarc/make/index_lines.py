@@ -44,7 +44,7 @@ from seekwarc.read.resync import is_shared
 from seekwarc.read.zstd_body import table_choice
 from seekwarc.scale.rows import size_of
 
-__all__ = ["LineOptions", "Lines", "Place"]
+__all__ = ["LineOptions", "Lines", "Place", "has_line", "timestamp_in_index"]
 
 METHODS_WITH_BODY: Final = ("POST", "PUT")
 NOTHING: Final = ("", "")
@@ -169,11 +169,7 @@ class Lines:
                 "this record shares its frame or gzip member with others, so it gets no line; "
                 "`seekwarc convert` repairs that"
             )
-        stated = record.header.get("WARC-Date")
-        timestamp = _timestamp(stated or "")
-        if timestamp is None:
-            what = "no WARC-Date" if stated is None else f"a malformed WARC-Date, {stated[:40]!r}"
-            raise FormatError(f"this record has {what}, so it gets no line")
+        timestamp = timestamp_in_index(record)
         fields |= {"length": str(record.length), "offset": str(record.offset), "filename": self._filename}
         is_in_sidecar = record.offset in self._listed
         table = self._sidecar if self._sidecar is not None and is_in_sidecar else table_choice(record)
@@ -187,6 +183,24 @@ class Lines:
             if record.type == "response":
                 fields |= {"requestBody": query, "method": method.upper()}
         return CdxjLine(surt(uri) if key is None else key, timestamp, fields)
+
+
+def has_line(record: Record) -> bool:
+    """Return whether a record gets a line in an index of captures, if nothing else is wrong with it."""
+    try:
+        return is_listed(record) and bool(timestamp_in_index(record))
+    except FormatError:
+        return False
+
+
+def timestamp_in_index(record: Record) -> str:
+    """Return the date of a record as its line has it; `FormatError` if it has none that a line can have."""
+    stated = record.header.get("WARC-Date")
+    timestamp = _timestamp(stated or "")
+    if timestamp is None:
+        what = "no WARC-Date" if stated is None else f"a malformed WARC-Date, {stated[:40]!r}"
+        raise FormatError(f"this record has {what}, so it gets no line")
+    return timestamp
 
 
 def _timestamp(stated: str) -> str | None:

@@ -14,6 +14,7 @@ from typing import IO, BinaryIO, Final, Unpack
 from seekwarc.cdx.places import base_name
 from seekwarc.collection.entry import OnDamage
 from seekwarc.errors import FormatError, NotFoundError
+from seekwarc.format.dates import internet_date
 from seekwarc.format.json_text import json_text
 from seekwarc.format.uri import as_utf8
 from seekwarc.frames.pieces import Compression
@@ -22,7 +23,7 @@ from seekwarc.jobs.passing import OnError, readable
 from seekwarc.jobs.problems import OnProblem
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.jobs.sorting import sorted_lines
-from seekwarc.make.index_lines import LineOptions, Lines
+from seekwarc.make.index_lines import LineOptions, Lines, has_line
 from seekwarc.make.names import NamesInUse
 from seekwarc.make.wacz_sources import Looked, copied, look_through
 from seekwarc.make.wacz_writing import PAGES, WaczOutput, WaczWriting, pages_header
@@ -230,9 +231,9 @@ class Made:
     def look_at(self, record: Record) -> None:
         """Add a record to the lists, if it is a page."""
         head = record.http
-        if record.type != "response" or head is None or head.status != OK or record.target_uri is None:
+        if record.type != "response" or head is None or head.status != OK or not has_line(record):
             return
-        uri = as_utf8(record.target_uri)
+        uri = as_utf8(record.target_uri or "")
         is_wanted = uri in self._wanted
         media_type = head.media_type
         is_html = media_type is not None and media_type.essence in HTML
@@ -241,7 +242,7 @@ class Made:
             self.found.add(uri)
         elif title is None:
             return
-        page: dict[str, object] = {"url": uri, "ts": record.header.get("WARC-Date")}
+        page: dict[str, object] = {"url": uri, "ts": internet_date(record.date) if record.date else ""}
         if title is not None:
             page["title"] = title
         if self._text and (text := self._text_of(record)) is not None:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from itertools import chain
 from typing import Final, NamedTuple
 
-from seekwarc.collection.entry import OnDamage
+from seekwarc.collection.entry import OnDamage, is_listed
 from seekwarc.errors import FormatError, FormatWarning, LimitError, SeekWarcError, UnsupportedError
 from seekwarc.format.arc import ArcHeader
 from seekwarc.frames.pieces import Compression
@@ -20,12 +21,13 @@ from seekwarc.jobs.problems import OncePerPlace
 from seekwarc.jobs.progress import Progress
 from seekwarc.make.arc import warc_record
 from seekwarc.make.converting import convert
+from seekwarc.make.index_lines import timestamp_in_index
 from seekwarc.make.wacz_writing import pieces_of
 from seekwarc.read.digests import DigestVerdict
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import WholeReader
 from seekwarc.read.record import Record
-from seekwarc.read.resync import is_shared
+from seekwarc.read.resync import has_wrong_length, is_shared
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeSource
 from seekwarc.write.files import remove
@@ -81,12 +83,17 @@ def look_through(
     ):
         # What is cut off is reported as damage.
         warnings.simplefilter("ignore", FormatWarning)
-        for record in archive.past_damage(note):
-            count += 1
-            shares = shares or is_shared(record)
-            if (problem := _problem_of(record)) is not None:
-                damaged.add((record.offset, record.skip))
-                note(problem.located(record.source, record.offset))
+        before: Record | None = None
+        for record in chain(archive.past_damage(note), (None,)):
+            # Where the next record begins shows whether a length was right.
+            for one, problem in ((before, _wrong_length(before)), (record, _problem_of(record))):
+                if one is not None and problem is not None and (one.offset, one.skip) not in damaged:
+                    damaged.add((one.offset, one.skip))
+                    note(problem.located(one.source, one.offset))
+            before = record
+            if record is not None:
+                count += 1
+                shares = shares or is_shared(record)
         if not count and found:
             raise found[0]
     for problem in found:
@@ -105,14 +112,23 @@ def _named(given: str, *copies: str) -> Iterator[None]:
         raise
 
 
-def _problem_of(record: Record) -> FormatError | None:
+def _wrong_length(record: Record | None) -> FormatError | None:
+    problem = record.problem if record is not None else None
+    return FormatError(problem) if problem is not None and has_wrong_length(problem) else None
+
+
+def _problem_of(record: Record | None) -> FormatError | None:
     """Read a record to its end; return why it must not be in a WACZ, or None."""
+    if record is None:
+        return None
     header = record.header
     if isinstance(header, ArcHeader) and header.wrong_field == "Archive-length":
         return FormatError(header.problem or "its length is not known")
     try:
         if len(set(record.header.get_all("Content-Length"))) > 1:
             return FormatError("Content-Length is repeated, with several values")
+        if is_listed(record):
+            timestamp_in_index(record)
         checks = record.check_digests()
         with record.block.open() as block:
             while not checks and block.read(STEP):

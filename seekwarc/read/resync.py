@@ -44,6 +44,7 @@ __all__ = [
     "beyond_frame",
     "check_trailer",
     "checked_end",
+    "has_wrong_length",
     "is_followed",
     "is_shared",
     "next_record",
@@ -65,6 +66,7 @@ SHARED: Final = (
     "several records share one frame or gzip member, or do not begin their own; they can be read in order, "
     "but their offsets lead to the first one only. `seekwarc convert` repairs that"
 )
+LENGTH: Final = "Content-Length"
 LEAD: Final = (
     "blanks, line breaks or a byte order mark come before this record; `seekwarc recover` leaves them out"
 )
@@ -90,14 +92,19 @@ def is_shared(record: Record) -> bool:
     return only_shares(record.problem) or (record.skip > 0 and record.problem != LEAD)
 
 
+def has_wrong_length(problem: str | None) -> bool:
+    """Return whether what is wrong with a record is that its Content-Length is not that of its block."""
+    return problem is not None and problem.startswith(LENGTH)
+
+
 def too_small(stated: int, surplus: int, end: str = "the next record") -> str:
     """Say that a block is followed by bytes of its own."""
-    return f"Content-Length {stated} is too small: {surplus} more bytes come before {end}"
+    return f"{LENGTH} {stated} is too small: {surplus} more bytes come before {end}"
 
 
 def too_large(stated: int, found: int) -> str:
     """Say that a block would reach into the next record."""
-    return f"Content-Length {stated} is too large: the next record begins after {found} bytes of the block"
+    return f"{LENGTH} {stated} is too large: the next record begins after {found} bytes of the block"
 
 
 def check_trailer(file: ArchiveFile, offset: int, trailer: bytes) -> None:

@@ -168,8 +168,9 @@ def test_what_is_not_a_date_is_reported(text: str) -> None:
 
 def test_a_date_before_the_year_1000_keeps_its_digits() -> None:
     assert timestamp_of(WarcDate.parse("0987-06-05T04:03:02Z")) == "09870605040302"
-    with pytest.raises(FormatError, match="years 1 to 9999"):
-        timestamp_of(WarcDate.parse("0001-01-01T00:00:00+01:00"))
+    for text in ("0001-01-01T00:00:00+01:00", "9999-12-31T23:59:60Z", "9999-12-31T23:59:60.5Z"):
+        with pytest.raises(FormatError, match="years 1 to 9999"):
+            timestamp_of(WarcDate.parse(text))
 
 
 def test_json_is_written_as_cdxj_indexer_writes_it() -> None:

@@ -118,6 +118,34 @@ def test_a_page_is_html_of_status_200_with_a_title(tmp_path: Path) -> None:
     assert titles == {"utf8": "Ä b", "latin": "Äü", "odd": "x"}
 
 
+DATES = {
+    "2026": "2026-01-01T00:00:00Z",
+    "2026-11-17": "2026-11-17T00:00:00Z",
+    "2026-11-17T06:00Z": "2026-11-17T06:00:00Z",
+    "2026-11-17T06:00:00": "2026-11-17T06:00:00Z",
+    "2026-11-17T06:00:00.123456789Z": "2026-11-17T06:00:00.123456789Z",
+    "2026-11-17T06:00:00+02:00": "2026-11-17T06:00:00+02:00",
+}
+
+
+def test_dates_of_pages_have_seconds_and_a_zone(tmp_path: Path) -> None:
+    path = tmp_path / "x.warc"
+    with seekwarc.open(path, "w") as out:
+        for number, _ in enumerate(DATES):
+            fields = page(b"<title>x</title>")
+            out.write_response(
+                f"http://e.org/{number}", fields.pop("payload"), date="2000-01-01T00:00:00Z", **fields
+            )
+    stored = path.read_bytes()
+    for date in DATES:
+        stored = stored.replace(b"2000-01-01T00:00:00Z", date.encode(), 1)
+    path.write_bytes(stored)
+    tools.create_wacz(path, tmp_path / "x.wacz")
+    with seekwarc.Wacz(tmp_path / "x.wacz") as archive:
+        assert [it.date for it in archive.pages()] == [*DATES.values()]
+    assert not tools.validate_wacz(tmp_path / "x.wacz").findings
+
+
 def test_many_lines_become_a_cluster(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("seekwarc.make.wacz_writing.MAX_PLAIN", 2)
     tools.create_wacz("a.warc.gz", "x.wacz")

@@ -15,7 +15,8 @@ from seekwarc.jobs.progress import no_progress
 from seekwarc.make.wacz_sources import look_through
 from tests.support.writing import noise
 
-KINDS = ("sound", "shared", "plain", "zst", "cut", "digest", "flipped", "lengths")
+SOUND = ("sound", "shared", "plain", "zst")
+KINDS = (*SOUND, "cut", "digest", "flipped", "lengths", "short", "long", "undated", "misdated")
 
 
 def record(uri: str, payload: bytes, *, digest: str | None = None, more: str = "") -> bytes:
@@ -44,6 +45,15 @@ def odd_file(folder: Path, name: str, kind: str, rnd: random.Random) -> tuple[Pa
         more = "Content-Length: 7\r\n" if kind == "lengths" else ""
         digest = "sha1:2JMJ7L5RSW3YVVLMLQCJ6YXKYVWU4QQY" if kind == "digest" else None
         records[bad] = record(uri, payloads.pop(uri), digest=digest, more=more)
+    elif kind in ("short", "long"):
+        size = len(records[bad].partition(b"\r\n\r\n")[2]) - len(b"\r\n\r\n")
+        wrong = size + (-9 if kind == "short" else 5)
+        records[bad] = records[bad].replace(b": %d\r\n\r\nHTTP" % size, b": %d\r\n\r\nHTTP" % wrong, 1)
+        payloads.pop(uri)
+    elif kind in ("undated", "misdated"):
+        date = b"" if kind == "undated" else b"WARC-Date: 20261117060000\r\n"
+        records[bad] = records[bad].replace(b"WARC-Date: 2026-11-17T06:00:00Z\r\n", date, 1)
+        payloads.pop(uri)
     members = [gzip.compress(it, mtime=0) for it in records]
     if kind == "cut":
         payloads.pop([*payloads][-1])
