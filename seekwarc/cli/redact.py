@@ -25,8 +25,9 @@ files were not searched, and the SHA-256 of each file before and after; --dry-ru
 and why a run would be refused. Payloads of other captures, such as pages with links, are not searched.
 
 Offsets change: an --index (.cdxj, .idx, .parquet) is made again in the same run, other indexes of FILE
-afterwards; NAME.seek is made again, too. Copies of FILE are not searched. Exit status 1 means that something
-still mentions what was removed, or that a FILE is damaged, or that nothing matches.
+afterwards; with --in-place, those beside FILE (FILE.cdxj, FILE.fts) are listed as not searched. NAME.seek is
+made again, too. Copies of FILE are not searched. Exit status 1 means that something still mentions what was
+removed, or may, or that a FILE is damaged, or that nothing matches.
 
 If a FILE cannot be read, or is damaged, nothing is written. With --keep-going it is passed over: it stays as
 it is, and no new file is made of it. It was not searched, so it may hold what was to be removed; that is said
@@ -73,6 +74,7 @@ MAX_PRINTED = 10
 
 NOT_SEARCHED = ", not searched: what was to be removed may still be there"
 """What is said of a FILE that is passed over."""
+AN_INDEX = "an index of what was there before; make it again with `seekwarc index`, or name it with --index"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -176,8 +178,9 @@ def run(options: argparse.Namespace) -> int:
         fields["status"] = Status.PROBLEMS
     first, lines = _text(done, name, is_dry=options.dry_run), [*_report(done, is_dry=options.dry_run)]
     lines += [f"not searched: {it['file']}: {it['message']}" for it in passed.files]
+    lines += [f"not searched: {it}: {AN_INDEX}" for it in done.indexes_beside]
     status = passed.report("\n".join([first, *map(printable, lines)]), fields, done.files) | int(
-        bool(done.mentions)
+        bool(done.mentions or done.indexes_beside)
     )
     return REFUSED if done.refusals else status
 

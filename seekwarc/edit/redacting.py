@@ -103,6 +103,9 @@ class Redaction:
     """How many records, lines and dictionaries of each kind mention what was removed."""
     empty_files: list[str] = field(default_factory=list)
     """Files of which nothing is left but warcinfo records that no other record names, and stubs."""
+    indexes_beside: list[str] = field(default_factory=list)
+    """Indexes beside files that are changed in place, and not among `indexes`: they are neither searched nor
+    made again, and may still name or find what is removed."""
     lost_revisits: list[LostRevisit] = field(default_factory=list)
     """In a dry run, the revisits that would lose their payloads, for which a run would be refused."""
     refusals: list[str] = field(default_factory=list)
@@ -146,7 +149,8 @@ def redact(
     A URI without `*` means all its spellings (`/%7Ea`, `/~a`). Records of other URIs that count as the same
     in an index are kept, and listed in the result (`others`).
 
-    Offsets change, so an index that is not among `indexes` is to be made again. A sidecar beside a file
+    Offsets change, so an index that is not among `indexes` is to be made again; those beside files changed in
+    place are listed in the result (`indexes_beside`). A sidecar beside a file
     (`NAME.seek`) may hold bytes of the removed records: a new file gets one of its own, if it needs one, and
     with `in_place` the old one goes. Copies of the files, lines of other files, and the payloads of other
     captures are not searched.
@@ -202,10 +206,10 @@ def redact(
         TargetError: A target cannot be written.
     """
     conditions = with_entries(conditions)
-    choice = Choice.of(**conditions)
-    if not choice:
+    if not (choice := Choice.of(**conditions)):
         raise ValueError("no condition is given, so every record would be removed")
     sources = [sources] if isinstance(sources, str | os.PathLike) else [*sources]
+    indexes = [*indexes]
     names = [os.fspath(it) for it in expand(sources)]
     backups = _backups(sources, names, backup) if backup is not None else {}
     if not in_place and (delete_empty or backups):
@@ -262,7 +266,7 @@ def redact(
         else:
             run.write(finals, "overwrite" if in_place else existing, indexes, threads, in_place=in_place)
     done.asked = {name: _plain(it) for name, it in [*conditions.items(), ("reason", reason)]}
-    _note_result(done, run)
+    _note_result(done, run, indexes)
     return done
 
 
@@ -384,7 +388,8 @@ def _note_choice(done: Redaction, removed: Catalogue) -> None:
     done.further_others = len(others) - len(done.others)
 
 
-def _note_result(done: Redaction, run: Removal) -> None:
+def _note_result(done: Redaction, run: Removal, indexes: Iterable[str | os.PathLike[str]]) -> None:
+    done.indexes_beside = run.indexes_beside(indexes)
     done.stubs, done.written, done.mentions = run.stubbed, run.written, run.mentions
     done.target_size = run.size
     done.bytes_copied, done.bytes_recompressed = run.tally.bytes_copied, run.tally.bytes_recompressed

@@ -11,6 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from seekwarc.cdx.beside import names_beside
 from seekwarc.compiling import override
 from seekwarc.edit.closure import Catalogue
 from seekwarc.edit.copy_inputs import Part, PartTarget
@@ -46,6 +47,8 @@ STEP: Final = 1 << 20
 STUBBED: Final = frozenset(("response", "resource", "revisit", "conversion"))
 """Types of records of which a stub is kept."""
 STUB: Final = "a stub"
+OF_INDEXES: Final = (".cdxj", ".fts", ".parquet")
+"""How the names end of indexes beside a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +128,14 @@ class Removal:
         """Numbers of files of which nothing is left but warcinfo records that no other record names."""
         self.stubbed = self.written = self.size = 0
 
+    def indexes_beside(self, indexes: Iterable[str | os.PathLike[str]]) -> list[str]:
+        """Return the indexes beside files changed in place that are not among those to be made again."""
+        given = {os.path.realpath(it) for it in indexes}
+        changed = [it.file for it in self.files if it.outcome in ("replaced", "deleted")]
+        names = (name for it in changed for end in OF_INDEXES for name in names_beside(it, end))
+        found = dict.fromkeys(it for it in names if os.path.realpath(it) not in given)
+        return [it for it in found if os.path.isfile(it)]
+
     def is_bare(self, number: int) -> bool:
         """Tell whether a new file would have no record."""
         report, captured = self.files[number], self._captured[number]
@@ -142,7 +153,11 @@ class Removal:
                         change = self._promotions.change_of(each)
                         header = change.header if change is not None else None
                         self.mentions += in_record(record, final, self._needles, header)
-        remade = {part.name: Remade(None, final) for part, final in zip(self._parts, made, strict=True)}
+        remade = {
+            it.file: Remade(None, final)
+            for it, final in zip(self.files, made, strict=True)
+            if it.outcome != "unchanged"
+        }
         for name in (os.fspath(it) for it in indexes):
             self.mentions += kept_mentions(name, remade, self._limits, self._needles)
 

@@ -197,3 +197,30 @@ def test_a_stopped_run_leaves_the_file(start, tmp_path, number) -> None:
             break
     assert process.returncode == (143 if number == signal.SIGTERM else -9)
     assert source.read_bytes() == made.bytes()
+
+
+def test_indexes_beside_files_changed_in_place_are_named(command, collection, tmp_path) -> None:
+    name = collection / "own" / "0.warc.zst"
+    beside = [f"{name}.cdxj", f"{name}.fts"]
+    command("index", name, "-o", beside[0])
+    command("index", "--text", name, "-o", beside[1])
+    words = ("redact", collection, "--hosts", tmp_path / "hosts.txt", "--with-revisits", "--in-place")
+    dry = command(*words, "-n", "--json", status=1).json
+    assert dry["indexes_beside"] == beside
+    other = command(*words, "-n", "--json", "--index", beside[0], status=1).json
+    assert other["indexes_beside"] == beside[1:]
+    answer = command(*words, "--delete-empty", status=1)
+    assert all(f"not searched: {it}: an index of what was there before" in answer.out for it in beside)
+
+
+def test_a_dry_run_searches_the_lines_that_a_run_searches(command, tmp_path) -> None:
+    for name, uris in (("a", ("http://e.org/gone", "http://e.org/a")), ("b", ("http://e.org/b",))):
+        with seekwarc.open(tmp_path / f"{name}.warc.zst", "w") as out:
+            for uri in uris:
+                out.write_response(uri, b"the same", status=200)
+    command("index", tmp_path, "-o", tmp_path / "all.cdxj")
+    words = ("redact", tmp_path, "--uri", "http://e.org/gone", "--in-place", "--index", tmp_path / "all.cdxj")
+    dry, done = command(*words, "-n", "--json", status=1).json, command(*words, "--json", status=1).json
+    kinds = [it["kind"] for it in done["mentions"]]
+    assert "index line" in kinds
+    assert [it["kind"] for it in dry["mentions"]] == kinds
