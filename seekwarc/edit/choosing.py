@@ -5,15 +5,18 @@ A choice is sent to other processes, so tests are functions of this module with 
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Self, cast
 
 from seekwarc.cdx.index import Index
 from seekwarc.errors import FormatError, SourceError
-from seekwarc.format.cdxj import CdxjLine
+from seekwarc.format.cdxj import CdxjLine, timestamp_of
+from seekwarc.format.dates import WarcDate
+from seekwarc.format.surt import surt
 from seekwarc.format.uri import as_utf8, checked_host, has_host, normalized
 from seekwarc.format.values import without_brackets
 from seekwarc.read.record import Record
@@ -21,6 +24,7 @@ from seekwarc.read.selection import Conditions, Selection
 
 __all__ = ["Choice", "ChoiceConditions", "ListTarget", "with_entries"]
 
+MARK: Final = 8
 BLANKS: Final = " \t\r\n"
 """Around the entries of a list. A no-break space may be part of a URI."""
 
@@ -44,7 +48,8 @@ class ChoiceConditions(Conditions, total=False):
     ids: ListTarget | None
     """Record IDs, with or without angle brackets."""
     cdxj: str | os.PathLike[str] | None
-    """An index; its lines name the records by file name (without folders) and offset."""
+    """An index; its lines name the records by file name (without folders) and offset. A record there that
+    has not the URI and the date of the line is an error: the index is of another state of the file."""
     not_uris: ListTarget | None
     """Any target URI but these; records without one match, as for the other inverted lists."""
     not_hosts: ListTarget | None
@@ -151,12 +156,42 @@ def _has_id(ids: set[str], record: Record) -> bool:
 
 
 def _by_line(target: str | os.PathLike[str]) -> Callable[[Record], bool]:
+    places: dict[tuple[str, int], list[tuple[str, bytes]]] = {}
     with Index(target) as index:
-        return partial(_is_at, {place_of(line, index.name) for line in index})
+        for line in index:
+            path = "/" + _slashed(line.fields.get("filename", ""))
+            mark = _mark(line.uri, line.date)
+            places.setdefault(place_of(line, index.name), []).append((path, mark))
+        return partial(_is_at, index.name, places)
 
 
-def _is_at(places: set[tuple[str, int]], record: Record) -> bool:
-    return (_base(record.source), record.offset) in places
+def _mark(uri: str | None, date: WarcDate | None) -> bytes:
+    """Return what is equal for a line and its record, and small: there may be millions of lines."""
+    text = f"{timestamp_of(date) if date is not None else ''} {surt(uri or '')}"
+    return hashlib.blake2b(text.encode(), digest_size=MARK).digest()
+
+
+def _is_at(name: str, places: Mapping[tuple[str, int], Sequence[tuple[str, bytes]]], record: Record) -> bool:
+    """Tell whether a line of an index is that of a record.
+
+    Raises:
+        FormatError: It is of this place, but of another record: the index is not of this file as it is now.
+    """
+    lines = places.get((_base(record.source), record.offset), ())
+    if not lines or record.target_uri is None:
+        return bool(lines)
+    mark = _mark(record.target_uri, record.date)
+    if any(it == mark for _, it in lines):
+        return True
+    source = "/" + _slashed(os.path.abspath(record.source))
+    if any(source.endswith(path) for path, _ in lines):
+        raise FormatError(
+            f"{name} names another URI or date here: make the index again with `seekwarc index`",
+            source=record.source,
+            offset=record.offset,
+        )
+    # A file of the same name in another folder.
+    return False
 
 
 def place_of(line: CdxjLine, name: str) -> tuple[str, int]:
@@ -167,8 +202,12 @@ def place_of(line: CdxjLine, name: str) -> tuple[str, int]:
     return _base(str(filename)), int(offset)
 
 
+def _slashed(name: str) -> str:
+    return as_utf8(name).replace("\\", "/")
+
+
 def _base(name: str) -> str:
-    return as_utf8(name).replace("\\", "/").rpartition("/")[2]
+    return _slashed(name).rpartition("/")[2]
 
 
 _ENTRIES: Final = ("uris", "hosts", "ids")
