@@ -69,9 +69,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     with found_record(options, part=options.part) as found:
-        if found.is_logical:
-            return found.status | _printed(found.record.payload, options)
-        return found.status | _print_intact(found.record, options)
+        record = found.record
+        status = _printed(record.payload, options) if found.is_logical else _print_intact(record, options)
+        if options.part == "payload" and (problem := record.payload.problem) is not None:
+            # Such as chunks that break off, which `extract` reports, too.
+            sys.stdout.buffer.flush()
+            say(str(FormatError(problem).located(record.source, record.offset)))
+            status = 1
+        return found.status | status
 
 
 def _print_intact(record: Record, options: argparse.Namespace) -> int:

@@ -240,6 +240,26 @@ def test_a_pipe_in_one_gzip_member_fails_only_if_that_is_damaged(command) -> Non
         assert answer.stdout == (b"" if status else blocks[0])
 
 
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        (b"5\r\nfirst\r\n", "the last chunk is missing"),
+        (b"5\r\nfirst\r\n0\r\n\r\nmore", "bytes follow the last chunk"),
+    ],
+)
+def test_a_payload_that_may_not_be_whole_is_said(command, tmp_path, body: bytes, problem: str) -> None:
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    path = tmp_path / "a.warc.gz"
+    fields = f"WARC-Type: response\r\nContent-Type: application/http\r\nContent-Length: {len(head + body)}"
+    path.write_bytes(gzip.compress(f"WARC/1.1\r\n{fields}\r\n\r\n".encode() + head + body + b"\r\n\r\n"))
+    answer = command("cat", path, 0, status=1)
+    assert answer.stdout == b"first"
+    assert problem in answer.stderr
+    assert f"{path}, offset 0: " in answer.stderr
+    for words in (("--range", ":5"), ("--part", "block")):
+        assert command("cat", path, 0, *words).stdout[-len(body) :] in (b"first", body)
+
+
 def test_standard_input_may_be_a_file(crawl) -> None:
     run = [sys.executable, "-m", "seekwarc", "cat", "-", str(crawl.film_put.offset), "--range", "900000+10"]
     with crawl.zst.open("rb") as file:
