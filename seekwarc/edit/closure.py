@@ -25,7 +25,7 @@ from typing import Final, NamedTuple
 
 from seekwarc.collection.entry import CAPTURE_TYPES
 from seekwarc.collection.revisits import Profile, container_of, holders_of
-from seekwarc.edit.copy_inputs import Place
+from seekwarc.edit.copy_source import Place
 from seekwarc.errors import FormatError
 from seekwarc.format.dates import WarcDate, usual_seconds
 from seekwarc.format.digest import Digest, usual_sha1
@@ -33,6 +33,7 @@ from seekwarc.format.uri import normalized
 from seekwarc.format.values import without_brackets
 from seekwarc.format.warc import RecordHeader
 from seekwarc.read.record import Record
+from seekwarc.read.zstd_body import FrameBody
 
 __all__ = ["NO_DATE", "NO_HASH", "RELATIONS", "SEGMENTED", "Catalogue", "FindOriginals", "Names"]
 
@@ -80,6 +81,8 @@ class Catalogue:
         self.offsets = array("Q")
         self.skips = array("Q")
         self.lengths = array("Q")
+        self.contents = array("I")
+        """The size of each record that is all of its frame, which takes `lengths` bytes; 0 for others."""
         self.kept = bytearray()
         """Whether each record is kept."""
         self.others: list[tuple[int, str]] = []
@@ -110,7 +113,10 @@ class Catalogue:
         number = len(self.kept)
         self.offsets.append(record.offset)
         self.skips.append(record.skip)
-        self.lengths.append(record.length)
+        self.lengths.append(length := record.length)
+        body = record.body
+        is_alone = isinstance(body, FrameBody) and body.end - body.offset == length
+        self.contents.append(record.size if is_alone else 0)
         self.kept.append(kept)
         if not self._is_linked:
             return
@@ -147,7 +153,8 @@ class Catalogue:
 
     def add_place(self, offset: int, length: int) -> None:
         """Note a kept record of which nothing but its place is known."""
-        for column, value in ((self.offsets, offset), (self.skips, 0), (self.lengths, length)):
+        places = (self.offsets, offset), (self.skips, 0), (self.lengths, length), (self.contents, 0)
+        for column, value in places:
             column.append(value)
         for hashes in (self.ids, self.uris, self.dates, self.digests, self._infos):
             hashes.append(NO_HASH)
@@ -190,7 +197,7 @@ class Catalogue:
     def place(self, number: int) -> Place:
         """Return where a record is."""
         offset, length = self.offsets[number], self.lengths[number]
-        return offset, self.skips[number], offset + length if length else None
+        return Place(offset, self.skips[number], offset + length if length else None, self.contents[number])
 
     def places(self, file: int) -> Iterator[Place]:
         """Yield where the kept records of a file are."""
@@ -266,7 +273,7 @@ class Catalogue:
         return bisect_right(self.starts, number) - 1
 
     def _columns(self) -> tuple[array[int], ...]:
-        places = self.offsets, self.skips, self.lengths
+        places = self.offsets, self.skips, self.lengths, self.contents
         return *places, self.ids, self.uris, self.dates, self.digests, self._infos, *self._names
 
     def _digest(self, header: RecordHeader, kind: str) -> int:

@@ -9,10 +9,11 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import BinaryIO, Final, TypeAlias, TypeVar
+from typing import BinaryIO, Final, TypeVar
 
 from seekwarc.edit.copy_source import (
     LooseRecord,
+    Place,
     PlacedRecords,
     StoredRecord,
     StoredRecords,
@@ -21,6 +22,7 @@ from seekwarc.edit.copy_source import (
     loose_records,
 )
 from seekwarc.edit.copy_target import CopySettings
+from seekwarc.edit.stored_runs import StoredRun, stored_together
 from seekwarc.errors import FormatError, TargetError
 from seekwarc.format.words import counted
 from seekwarc.format.zstd import SKIPPABLE_HEADER_SIZE, parse_frame_header, parse_skippable_header
@@ -38,10 +40,8 @@ from seekwarc.write.file_layout import TableMode
 from seekwarc.write.files import Existing, refuse_existing
 from seekwarc.write.forms import compression_of
 
-__all__ = ["Part", "PartTarget", "Place", "check_targets", "opens", "parts_of", "read_whole", "settings_of"]
+__all__ = ["Part", "PartTarget", "check_targets", "opens", "parts_of", "read_whole", "settings_of"]
 
-Place: TypeAlias = tuple[int, int, int | None]
-"""Where a record is: offset of its frame, content bytes before it in that, and end of the record if known."""
 PartTarget = str | os.PathLike[str] | bytes | BinaryIO | RangeReadable
 Target = TypeVar("Target", bound=PartTarget)
 
@@ -114,23 +114,29 @@ class Part:
         places: Callable[[], Iterator[Place]],
         on_progress: Progress,
         on_damage: Callable[[FormatError], object] | None,
-    ) -> Generator[StoredRecord | LooseRecord, None, None]:
+        *,
+        together: bool = False,
+    ) -> Generator[StoredRecord | LooseRecord | StoredRun, None, None]:
         """Yield the records at some places, in file order, for a file with that dictionary, or none.
 
         Args:
             dictionary: The new file's.
-            places: Returns offset, skip and end of each, see `PlacedRecords`.
+            places: Returns where they are.
             on_progress: Wraps the source.
             on_damage: Called with the damage of each record that is damaged, and left out. To find that in
                 time, all is read twice. If None, damage is raised, at the latest when the new file is sealed.
+            together: Yield small records near each other as runs.
         """
         source = Fetcher(on_progress(open_source(self.target), "copying"))
         with closing(ArchiveFile(source, self.limits)) as file:
             found, tried = (PlacedRecords(file, self.compression, self.problem(dictionary)) for _ in range(2))
             is_far, left = source.policy.is_far, places()
-            wanted = ((offset, min(end or offset, offset + MAX_WHOLE)) for offset, _, end in places())
+            if together and on_damage is None and not is_far and found.stored is not None:
+                yield from stored_together(found, left)
+                return
+            wanted = ((it.offset, min(it.end or it.offset, it.offset + MAX_WHOLE)) for it in places())
             batches = source.in_batches(wanted, gap=GAP) if is_far else [None]
-            for offset, skip, end in (it for count in batches for it in islice(left, count)):
+            for offset, skip, end, _ in (it for count in batches for it in islice(left, count)):
                 # Near, it costs nothing to read on; far away, nothing is read that is not wanted.
                 place = offset, skip, end if is_far else None
                 try:

@@ -17,7 +17,7 @@ from array import array
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from seekwarc.compiling import override
 from seekwarc.errors import FormatError, LimitError, TruncatedError
@@ -45,6 +45,7 @@ from seekwarc.write.block_reader import BlockSource, ReadableStream
 __all__ = [
     "FrameList",
     "LooseRecord",
+    "Place",
     "PlacedRecords",
     "StoredRecord",
     "StoredRecords",
@@ -55,6 +56,10 @@ __all__ = [
 
 CHECKED: Final = 1 << 20
 """Bytes of a block that are decompressed at a time to check it."""
+DESCRIPTOR: Final = 4
+"""Index of Frame_Header_Descriptor in a frame (RFC 8878, section 3.1.1.1.1)."""
+DICTIONARY_FLAGS: Final = 3
+"""Its bits that say of how many bytes the dictionary ID is."""
 MAX_LISTED: Final = 0xFFFF_FFFF
 """Maximum size that a seek table can state."""
 
@@ -63,6 +68,19 @@ NO_CHECKSUM: Final = "a frame has no checksum"
 OTHER_DICTIONARY: Final = "a frame does not name the file's dictionary"
 TOO_LARGE: Final = "a frame of 4 GiB or more does not fit into a seek table"
 NOT_ALONE: Final = "a frame does not hold exactly one record with its line breaks"
+
+
+class Place(NamedTuple):
+    """Where a record is."""
+
+    offset: int
+    """Of its frame or member."""
+    skip: int = 0
+    """Content bytes before it in that."""
+    end: int | None = None
+    """Where it is said to end."""
+    content: int = 0
+    """Its size, decompressed, if it was found to be all of a frame that ends there; 0 if that is unknown."""
 
 
 class FrameList:
@@ -261,6 +279,8 @@ class StoredRecords(FramedRecords):
         """Why it is."""
         self._following = FrameList()
         """Where extension frames are kept that come next."""
+        self._fitting: set[int] = set()
+        """Frame_Header_Descriptors without a dictionary ID of frames that can be copied."""
 
     def __iter__(self) -> Iterator[StoredRecord | LooseRecord]:
         last: StoredRecord | None = None
@@ -369,6 +389,16 @@ class StoredRecords(FramedRecords):
         if frame is not None and frame.header is None and self._is_kept(frame):
             self._following.add(offset, frame.size, 0)
 
+    def can_copy(self, data: bytes, index: int) -> bool:
+        """Tell whether the frame at `data[index]`, which states its size, can be copied."""
+        descriptor = data[index + DESCRIPTOR]
+        if descriptor in self._fitting:
+            return True
+        is_fitting = self._problem(parse_frame_header(data, index), 0) is None
+        if is_fitting and not descriptor & DICTIONARY_FLAGS:
+            self._fitting.add(descriptor)
+        return is_fitting
+
     def _problem(self, header: FrameHeader | None, size: int) -> str | None:
         if header is None or header.content_size == 0:
             return None
@@ -401,10 +431,11 @@ class PlacedRecords:
     """
 
     def __init__(self, file: ArchiveFile, compression: Compression, problem: str | None) -> None:
-        self._file = file
+        self.file = file
         self._compression = compression
         self._problem = problem
-        self._stored = StoredRecords(file) if problem is None else None
+        self.stored = StoredRecords(file) if problem is None else None
+        """The records whose frames can be copied; None if none can."""
         self._walk: StreamedRecords | None = None
 
     def at(self, offset: int, skip: int = 0, end: int | None = None) -> StoredRecord | LooseRecord:
@@ -419,8 +450,8 @@ class PlacedRecords:
             FormatError: The record is damaged, or no record is there.
         """
         reason = self._problem
-        if self._stored is not None and not skip:
-            found = self._stored.at(offset, end)
+        if self.stored is not None and not skip:
+            found = self.stored.at(offset, end)
             if isinstance(found, StoredRecord):
                 self._walk = None
                 return found
@@ -430,13 +461,13 @@ class PlacedRecords:
             if record.skip == skip:
                 self._walk = walk
                 return LooseRecord(
-                    self._file.name,
+                    self.file.name,
                     record.header,
                     record.block.open,
                     partial(self._trailer, walk, record),
                     reason or NOT_ALONE,
                 )
-        raise FormatError("no record starts here", source=self._file.name, offset=offset)
+        raise FormatError("no record starts here", source=self.file.name, offset=offset)
 
     def _trailer(self, walk: StreamedRecords, record: Record) -> bytes:
         try:
@@ -458,7 +489,7 @@ class PlacedRecords:
                 walk.finish()
                 if walk.next_offset == offset:
                     return walk
-        window = Window(self._file.source, limit=end)
-        stream = self._file.stream(window, offset, self._compression)
+        window = Window(self.file.source, limit=end)
+        stream = self.file.stream(window, offset, self._compression)
         stream.skip_to(skip)
-        return StreamedRecords(self._file, window, offset, self._compression, stream=stream)
+        return StreamedRecords(self.file, window, offset, self._compression, stream=stream)

@@ -24,6 +24,7 @@ from functools import partial
 from typing import BinaryIO, Final
 
 from seekwarc.edit.copy_source import FrameList, LooseRecord, StoredRecord
+from seekwarc.edit.stored_runs import StoredRun
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.http import is_http_block, parse_http_head
 from seekwarc.format.words import counted
@@ -150,6 +151,18 @@ class FrameCopier:
             self.copy_extensions(record)
         self._assembly.records += 1
 
+    def copy_run(self, run: StoredRun) -> None:
+        """Add the records of a run, each of which must fit into the file as it is."""
+        self._assembly.submit()
+        self._tally.bytes_copied += len(run.data)
+        self._work.submit(run.entries, partial(self._add_records, run.data))
+        self._assembly.records += len(run.frames)
+
+    def _add_records(self, data: bytes, entries: list[Entry]) -> None:
+        self._layout.begin_record()
+        self._add_run(data, entries)
+        self._end_record(0, large=False)
+
     def copy_extensions(self, record: StoredRecord) -> None:
         """Copy the extension frames that follow a record."""
         if record.following:
@@ -265,8 +278,12 @@ class CopyTarget:
         """Size in bytes, once it is finished."""
         return self._assembly.layout.size
 
-    def add(self, record: StoredRecord | LooseRecord, *, again: bool = False) -> None:
-        """Add a record, by copying its frames if possible."""
+    def add(self, record: StoredRecord | LooseRecord | StoredRun, *, again: bool = False) -> None:
+        """Add a record or a run, by copying its frames if possible."""
+        if isinstance(record, StoredRun):
+            self._tally.records += len(record.frames)
+            self._copier.copy_run(record)
+            return
         self._tally.records += not again
         reason = record.reason if isinstance(record, LooseRecord) else self._misfit(record)
         # The size of records that are compressed again, and of a first record, is only estimated.

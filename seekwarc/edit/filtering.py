@@ -9,11 +9,12 @@ before it is copied.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Any, Final, Unpack
+from itertools import chain
+from typing import Final, Unpack, cast
 
 from seekwarc.collection.entry import OnDamage
 from seekwarc.edit.choosing import Choice, ChoiceConditions
@@ -25,6 +26,7 @@ from seekwarc.edit.indexed import IndexedFile, chosen_lines
 from seekwarc.edit.originals import NumberedRecords, Originals
 from seekwarc.edit.scanning import scan
 from seekwarc.edit.splitting import Piece, PieceNames, Pieces, pieces_of
+from seekwarc.edit.stored_runs import StoredRun
 from seekwarc.errors import FormatError, NotFoundError
 from seekwarc.format.warc import RecordHeader
 from seekwarc.frames.encoder import OrderedWork
@@ -39,6 +41,7 @@ from seekwarc.system import threads_for
 from seekwarc.write.files import Existing, refuse_same_file
 from seekwarc.write.forms import compression_of
 from seekwarc.write.opening import committed
+from seekwarc.write.output import Output
 
 __all__ = ["Filtering", "filter"]
 
@@ -267,7 +270,7 @@ class _Copy:
         """Write the new file, or the series."""
         if max_size is None:
             with committed(target, existing=existing) as output:
-                return self._pieces(lambda: output, on_damage, None, repeat=repeat)
+                return self._whole(output, on_damage)
         names = PieceNames(target)
         with hidden_folder(names.folder) as hidden:
             outputs = Pieces(hidden, names, existing)
@@ -275,16 +278,29 @@ class _Copy:
             outputs.publish()
         return pieces
 
+    def _whole(self, output: Output, on_damage: OnDamage | None) -> list[Piece]:
+        together = self._settings.tables != "every"
+        with (
+            closing(OrderedWork(self._threads)) as work,
+            closing(self._records(on_damage, together=together)) as records,
+        ):
+            first = next(records, None)
+            if first is None:
+                return []
+            file = CopyTarget(output, work, self._settings, self.tally)
+            for record in chain([first], records):
+                file.add(record)
+            file.seal()
+            return [Piece(file.name, file.records, file.size)]
+
     def _pieces(
-        self, begin: Callable[[], Any], on_damage: OnDamage | None, max_size: int | None, *, repeat: bool
+        self, begin: Callable[[], Output], on_damage: OnDamage | None, max_size: int, *, repeat: bool
     ) -> list[Piece]:
         def is_full(piece: CopyTarget, record: StoredRecord | LooseRecord, count: int, others: int) -> bool:
-            if max_size is None or not (others if repeat else count):
-                return False
-            return not piece.has_room(record, max_size)
+            return bool(others if repeat else count) and not piece.has_room(record, max_size)
 
         def check(piece: Piece, last: RecordHeader) -> None:
-            if max_size is not None and piece.size > max_size:
+            if piece.size > max_size:
                 name = last.get("WARC-Target-URI") or last.get("WARC-Record-ID")
                 raise ValueError(
                     f"a file with nothing but the record {name} has {piece.size} bytes, more than the "
@@ -293,21 +309,24 @@ class _Copy:
 
         with (
             closing(OrderedWork(self._threads)) as work,
-            closing(self._records(on_damage)) as records,
+            closing(self._records(on_damage, together=False)) as records,
         ):
             return pieces_of(
-                records,
+                cast("Iterator[StoredRecord | LooseRecord]", records),
                 lambda: CopyTarget(begin(), work, self._settings, self.tally),
                 is_full,
-                repeat_warcinfo=repeat and max_size is not None,
+                repeat_warcinfo=repeat,
                 on_piece=check,
             )
 
-    def _records(self, on_damage: OnDamage | None) -> Generator[StoredRecord | LooseRecord, None, None]:
+    def _records(
+        self, on_damage: OnDamage | None, *, together: bool
+    ) -> Generator[StoredRecord | LooseRecord | StoredRun, None, None]:
+        dictionary = self._settings.dictionary
         for number, part in enumerate(self._parts):
             places = partial(self._catalogue.places, number)
             with closing(
-                part.placed(self._settings.dictionary, places, self._on_progress, on_damage)
+                part.placed(dictionary, places, self._on_progress, on_damage, together=together)
             ) as found:
                 yield from found
 
