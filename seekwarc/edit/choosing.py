@@ -136,7 +136,8 @@ def _normalized(target: ListTarget) -> frozenset[bytes]:
 
 
 def _has_uri(uris: frozenset[bytes], record: Record) -> bool:
-    return record.target_uri is not None and normalized(record.target_uri) in uris
+    uri = record.target_uri
+    return uri is not None and normalized(uri) in uris
 
 
 def _by_host(target: ListTarget) -> Callable[[Record], bool]:

@@ -16,6 +16,7 @@ in order. So at most one run of frames (`RUN`) per job is in memory, and damage 
 
 from __future__ import annotations
 
+import io
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -36,7 +37,7 @@ from seekwarc.frames.scan import Window
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.write.assembly import ENTRY_SIZES, OWN_TABLE, RecordAssembly, stored_bound
 from seekwarc.write.block_reader import BlockSource
-from seekwarc.write.file_layout import CHECKSUM_OF_NOTHING, Entry, TableMode
+from seekwarc.write.file_layout import CHECKSUM_OF_NOTHING, Entries, Entry, TableMode
 from seekwarc.write.forms import form_of
 from seekwarc.write.opening import open_output
 from seekwarc.write.options import WriteOptions
@@ -158,10 +159,8 @@ class FrameCopier:
         self._work.submit(run.entries, partial(self._add_records, run.data))
         self._assembly.records += len(run.frames)
 
-    def _add_records(self, data: bytes, entries: list[Entry]) -> None:
-        self._layout.begin_record()
-        self._add_run(data, entries)
-        self._end_record(0, large=False)
+    def _add_records(self, data: bytes, entries: Entries) -> None:
+        self._layout.add_part(io.BytesIO(data), entries, covered=False)
 
     def copy_extensions(self, record: StoredRecord) -> None:
         """Copy the extension frames that follow a record."""

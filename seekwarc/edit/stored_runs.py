@@ -13,7 +13,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Final
 
 from seekwarc.edit.copy_source import FrameList, LooseRecord, Place, PlacedRecords, StoredRecord
@@ -21,7 +21,7 @@ from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.zstd import parse_frame_header
 from seekwarc.frames.codec import CodecError
 from seekwarc.read.archive_file import ArchiveFile
-from seekwarc.write.file_layout import Entry
+from seekwarc.write.file_layout import Entries
 
 __all__ = ["StoredRun", "stored_together"]
 
@@ -41,7 +41,7 @@ class StoredRun:
     data: bytes
     """The frames, one after the other."""
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> Entries:
         """Return what tables list of each frame, after all were decoded.
 
         Raises:
@@ -49,10 +49,7 @@ class StoredRun:
         """
         frames, decoder = self.frames, self.file.decoder
         ends = list(accumulate(frames.stored))
-        places = array("Q")
-        for end, size in zip(ends, frames.stored, strict=True):
-            places.append(end - size)
-            places.append(size)
+        places = array("Q", chain.from_iterable(zip([0, *ends], frames.stored, strict=False)))
         try:
             contents = decoder.decode_many(self.data, places, array("Q", frames.contents))
         except CodecError:
@@ -60,7 +57,7 @@ class StoredRun:
         if [*map(len, contents)] != [*frames.contents]:
             self._decode_each(ends)
         checksums = [int.from_bytes(self.data[end - CHECKSUM_SIZE : end], "little") for end in ends]
-        return [*zip(frames.stored, frames.contents, checksums, strict=True)]
+        return frames.stored, frames.contents, array("I", checksums)
 
     def _decode_each(self, ends: Iterable[int]) -> None:
         """Find the frame that is damaged."""
