@@ -12,9 +12,10 @@ from typing import Final, SupportsIndex, Unpack
 
 from seekwarc.collection.entry import OnDamage
 from seekwarc.edit.chaining import ChainDuplicates, ChainOriginals, chained
+from seekwarc.edit.changing import REPOINTED
 from seekwarc.edit.copy_target import Recompressed
 from seekwarc.edit.deciding import CopyJob, CopyOptions, Target, copied
-from seekwarc.edit.duplicates import AGAIN, REPOINTED, REVISIT, Changes, Duplicates, Originals
+from seekwarc.edit.duplicates import AGAIN, REVISIT, Changes, Duplicates, Originals
 from seekwarc.errors import FormatError
 from seekwarc.jobs.passing import OnError
 from seekwarc.jobs.progress import Progress, no_progress

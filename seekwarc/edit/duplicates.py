@@ -32,9 +32,10 @@ from seekwarc.collection.entry import Entry, describe
 from seekwarc.collection.record_table import RecordTable
 from seekwarc.collection.revisits import originals
 from seekwarc.compiling import override
-from seekwarc.edit.changing import Change, Place, place_of
+from seekwarc.edit.changing import OF_REVISITS, Change, Place, place_of, repointed
 from seekwarc.edit.listed_captures import MAX_FOLLOWED, TYPES, ListedCapture, dated, may_lead_to
 from seekwarc.edit.listing import Described, Listing
+from seekwarc.edit.repeats import Repeats
 from seekwarc.errors import FormatError, NotFoundError
 from seekwarc.format.digest import Digest, WrittenAlgorithm, labelled
 from seekwarc.format.profiles import is_identical_payload, is_server_not_modified
@@ -50,12 +51,11 @@ from seekwarc.read.reader import Reader, WholeReader
 from seekwarc.read.record import Record
 from seekwarc.write.dedup import Original, revisit_of
 from seekwarc.write.forms import form_of
-from seekwarc.write.header import HeaderDraft, bracketed
+from seekwarc.write.header import HeaderDraft
 from seekwarc.write.options import WriteOptions
 
 __all__ = [
     "AGAIN",
-    "REPOINTED",
     "REVISIT",
     "Changes",
     "Duplicates",
@@ -65,7 +65,6 @@ __all__ = [
     "full",
     "have_same",
     "have_same_bytes",
-    "repointed",
 ]
 
 MAX_OPEN: Final = 16
@@ -83,7 +82,6 @@ MAX_DISPUTED: Final = 16
 """Records of a digest and type that are compared to see whether one lies."""
 
 REVISIT: Final = "revisits of older records now"
-REPOINTED: Final = "revisits that refer to another record now"
 AGAIN: Final = "full records again"
 
 DAMAGED: Final = "damaged, or a digest is wrong"
@@ -95,14 +93,6 @@ AGAINST_RULES: Final = "its header breaks a rule of the standard"
 NO_ORIGINAL: Final = "the original is not in these files"
 SHARES_MEMBER: Final = "it shares its gzip member with other records"
 OTHER_PROFILE: Final = "a revisit of another profile, or without a payload digest"
-
-OF_REVISITS: Final = (
-    "WARC-Profile",
-    "WARC-Refers-To",
-    "WARC-Refers-To-Target-URI",
-    "WARC-Refers-To-Date",
-    "WARC-Refers-To-Container",
-)
 
 OF_BLOCKS: Final = ("WARC-Type", "WARC-Truncated", "WARC-Block-Digest", "Content-Length")
 
@@ -221,11 +211,25 @@ class Duplicates(Changes):
         super().__init__(files, limits)
         self._min_size = max(integer("min_size", min_size), 1)
         self._known: Recent[Place, Entry | str | None] = Recent(1000)
+        self._repeats = Repeats()
+        """Digests of the records that may become revisits, or the originals of some."""
+        self._needs_heads = False
+        """Whether a revisit needs the head of its original."""
 
     @property
     @override
     def listing(self) -> Listing[Entry]:
         return Described(partial(_described, self._min_size, self.types))
+
+    @override
+    def add(self, entries: Iterable[Entry], left_out: Container[Place]) -> None:
+        super().add(map(self._noted, entries), left_out)
+
+    def _noted(self, entry: Entry) -> Entry:
+        if entry.status == ELIGIBLE and entry.payload_digest is not None:
+            self._repeats.add(entry.payload_digest.key)
+        self._needs_heads |= entry.status == NEEDS_HEAD
+        return entry
 
     def _change_of(self, entry: Entry) -> Change | str | None:
         if entry.type == "revisit":
@@ -268,10 +272,11 @@ class Duplicates(Changes):
 
     def _original(self, entry: Entry) -> Entry | str | None:
         """Return the older record that has a record's payload, None if no other states it, or a reason."""
-        if entry.payload_digest is None or entry.status != ELIGIBLE:
+        digest = entry.payload_digest
+        if digest is None or entry.status != ELIGIBLE or digest.key not in self._repeats:
             return None
         known = self._known.get(place_of(entry))
-        return known or self._known.put(place_of(entry), self._oldest_equal(entry, entry.payload_digest))
+        return known or self._known.put(place_of(entry), self._oldest_equal(entry, digest))
 
     def _oldest_equal(self, entry: Entry, digest: Digest) -> Entry | str | None:
         older = self._older(entry, digest)
@@ -302,6 +307,8 @@ class Duplicates(Changes):
         """
         if self._shares_id(entry):
             return SHARED_ID
+        if not self._needs_heads:
+            return None
         name = normalized(entry.uri or "")
         text = name.decode()
         named = ("refers_to", entry.id), ("uri", entry.uri), ("uri", text), ("spelling", name), ("mime", text)
@@ -349,13 +356,14 @@ def _described(min_size: int, types: tuple[str, ...], record: Record) -> Entry:
     return replace(entry, payload_digest=digest, status=status)
 
 
+def _dated(record: Record) -> Entry:
+    return dated(describe(record))
+
+
 class Originals(Changes):
     """Revisits that become full records again, with the payloads of their originals."""
 
-    @property
-    @override
-    def listing(self) -> Listing[Entry]:
-        return Described(_dated)
+    listing = Described(_dated)
 
     def _change_of(self, entry: Entry) -> Change | str | None:
         if entry.type != "revisit":
@@ -378,10 +386,6 @@ class Originals(Changes):
         return made
 
 
-def _dated(record: Record) -> Entry:
-    return dated(describe(record))
-
-
 def can_be_full(revisit: Record) -> bool:
     """Tell whether a revisit can become a full record again, if its original is there."""
     is_whole = revisit.header.get("WARC-Segment-Number") is None and not revisit.skip
@@ -397,17 +401,6 @@ def full(revisit: Record, original: Record) -> Change | str:
     if check is None or check.verdict not in right or original.truncated is not None:
         return DAMAGED
     return _full(revisit, original)
-
-
-def repointed(record: Record, original: Original, container: str | None = None) -> Change:
-    """Return a revisit that refers to another original."""
-    draft = HeaderDraft(record.header).without(*OF_REVISITS[1:])
-    draft.add("WARC-Refers-To", bracketed(original.id))
-    draft.add("WARC-Refers-To-Target-URI", original.target_uri)
-    draft.add("WARC-Refers-To-Date", original.date)
-    draft.add("WARC-Refers-To-Container", container)
-    draft.check()
-    return Change(REPOINTED, record.size, draft.header(record.content_length), (record.block,))
 
 
 def _full(revisit: Record, original: Record) -> Change:

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from seekwarc.closing import Closing
 from seekwarc.collection.entry import describe
 from seekwarc.collection.revisits import agree
-from seekwarc.edit.changing import Change
+from seekwarc.edit.changing import Change, repointed
 from seekwarc.edit.closure import Catalogue
 from seekwarc.edit.copy_inputs import Part
-from seekwarc.edit.duplicates import can_be_full, full, have_same, have_same_bytes, repointed
+from seekwarc.edit.duplicates import can_be_full, full, have_same, have_same_bytes
 from seekwarc.edit.originals import NumberedRecords, Originals
 from seekwarc.errors import FormatError
 from seekwarc.read.options import ReadOptions

@@ -26,7 +26,7 @@ from seekwarc.write.file_layout import Entries
 __all__ = ["StoredRun", "stored_together"]
 
 MAX_RUN: Final = 1 << 20
-"""Bytes in the file from the first to the last frame of a run, and bytes of content; a frame may have more."""
+"""Bytes from the first to the last frame of a run, and bytes of content; a single frame may have more."""
 MAX_GAP: Final = 64 << 10
 """Bytes between two frames of a run that are read, and not wanted."""
 CHECKSUM_SIZE: Final = 4
