@@ -191,8 +191,7 @@ def pytest_collection(session: pytest.Session) -> None:
 
 
 def pytest_collection_finish() -> None:
-    # No later collection of garbage need look at them, either.
-    gc.collect()
+    # No later collection of garbage need look at them, either; what is garbage already is little.
     gc.freeze()
     gc.enable()
 

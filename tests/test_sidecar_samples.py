@@ -206,7 +206,7 @@ def test_there_are_many_faults_of_readers_and_each_is_of_one_place() -> None:
     assert [it.name for it in SIDECAR_FAULTS if SOURCE.count(it.right) != 1] == []
 
 
-@pytest.mark.parametrize("fault", one_in(10, SIDECAR_FAULTS), ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", one_in(25, SIDECAR_FAULTS), ids=lambda fault: fault.name)
 def test_a_faulty_reader_of_sidecars_does_not_pass(fault: SidecarFault) -> None:
     assert is_found(fault)
 

@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import random
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -15,6 +14,7 @@ import pytest
 
 import seekwarc
 from seekwarc import tools
+from seekwarc.cli import main
 from seekwarc.collection.likeness import Likeness, Meant
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.uri import as_utf8
@@ -83,7 +83,7 @@ def make_indexes(files: dict[str, Path]) -> None:
         ("index", "-p", archive, "--parquet", "-o", files["parquet"]),
         ("wacz", "create", archive, "-o", files["wacz"]),
     ):
-        subprocess.run([sys.executable, "-m", "seekwarc", *words], check=True, capture_output=True)
+        assert main([str(word) for word in words]) == 0
 
 
 Way = Callable[[str], bytes]

@@ -10,6 +10,7 @@ import re
 import struct
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -258,6 +259,19 @@ def run_on_terminal(*words: object) -> tuple[int, bytes]:
         process.stdout.read()
     os.close(ours)
     return process.returncode, shown
+
+
+def when_complete(address: str, page: str = "api/summary") -> dict[str, Any]:
+    """Wait until a server has read its files, and return what it says of them."""
+    said: list[dict[str, Any]] = []
+
+    def is_complete() -> bool:
+        with urllib.request.urlopen(address + page, timeout=PATIENT) as answer:
+            said.append(json.load(answer))
+        return said[-1]["complete"]
+
+    wait_until(is_complete)
+    return said[-1]
 
 
 @pytest.fixture

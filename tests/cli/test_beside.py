@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import subprocess
@@ -17,6 +16,7 @@ import seekwarc
 from seekwarc.cli import main
 from seekwarc.make.indexing import index
 from seekwarc.make.text_indexing import index_text
+from tests.cli.conftest import when_complete
 from tests.support.processes import PATIENT
 from tests.support.rangeserver import Content, RangeServer
 from tests.support.s3 import FolderServer
@@ -261,8 +261,7 @@ class TestServe:
         if not words:
             index_text(folder / "a.warc.gz", folder / "a.warc.gz.fts")
         process, address, _ = serve("--port", 0, folder / "a.warc.gz", *words)
-        while not (summary := json.loads(fetch(f"{address}api/summary")))["complete"]:
-            pass
+        summary = when_complete(address)
         assert (summary["records"], summary["search"]) == (records, not words)
         assert fetch(f"{address}payload?uri={FAR}") == text(500, seed=32)
         process.terminate()
@@ -273,8 +272,7 @@ class TestServe:
         write(folder / "a.warc.gz", mode="a", days=4)
         os.utime(folder / "index.cdxj")
         process, address, _ = serve("--port", 0, folder)
-        while not (summary := json.loads(fetch(f"{address}api/summary")))["complete"]:
-            pass
+        summary = when_complete(address)
         assert summary["records"] == 18 + 24
         process.terminate()
         assert "index.cdxj is not used: a.warc.gz has captures" in process.communicate()[1].decode()
@@ -283,8 +281,7 @@ class TestServe:
         name = folder / "index.cdxj"
         name.write_bytes(name.read_bytes().replace(b'"url": "http://www', b'"url": "http://web'))
         _, address, _ = serve("--port", 0, folder)
-        while not json.loads(fetch(f"{address}api/summary"))["complete"]:
-            pass
+        when_complete(address)
         with pytest.raises(urllib.error.HTTPError) as caught:
             fetch(f"{address}payload?uri={FAR.replace('www', 'web')}")
         assert b"make the index again" in caught.value.read()

@@ -17,6 +17,7 @@ from tests.support.jobs import JOBS
 from tests.support.pages import answer, crawl_of, html
 from tests.support.processes import PATIENT, wait_until
 from tests.support.rangeserver import Content, RangeServer, delayed
+from tests.support.rounds import one_in
 from tests.support.writing import noise
 
 NEEDS = {
@@ -316,7 +317,7 @@ def test_two_processes_make_and_print_what_one_does(run_cli, three, verb, tmp_pa
 
 
 @pytest.mark.posix
-@pytest.mark.parametrize("name", PRINTS)
+@pytest.mark.parametrize("name", one_in(3, PRINTS))
 def test_a_closed_pipe_ends_it_quietly(command, start, crawl, name, tmp_path) -> None:
     index = tmp_path / "index.cdxj"
     if name == "lookup":
@@ -343,7 +344,7 @@ def hanging(crawl) -> Iterator[RangeServer]:
 
 
 @pytest.mark.posix
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in NOT_REMOTE])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_leaves_nothing_and_shows_no_traceback(start, hanging, number, verb, tmp_path) -> None:

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.cli.conftest import assert_well_behaved
+from tests.cli.conftest import assert_well_behaved, when_complete
 from tests.support.films import film_archive
 from tests.support.foreign import Foreign
 from tests.support.processes import PATIENT, children_of, wait_until, wait_until_gone
@@ -45,8 +45,7 @@ def test_it_says_where_and_serves_page_and_records(serve, crawl) -> None:
     assert f"mpv open {address}payload?uri=URI&date=DATE" in hint
     assert f"`seekwarc lookup FILE URI --url --server http://127.0.0.1:{port}/`" in hint
     assert b"<title>seekwarc" in fetch(address)
-    while not (summary := json.loads(fetch(address + "api/summary")))["complete"]:
-        pass
+    summary = when_complete(address)
     assert summary["records"] == len(crawl.made["warc.zst"].records)
     rows = json.loads(fetch(address + "api/records?q=film&type=response"))["records"]
     assert fetch(f"{address}api/records/{rows[0]['id']}/payload") == crawl.film
@@ -57,8 +56,7 @@ def test_it_says_where_and_serves_page_and_records(serve, crawl) -> None:
 @pytest.mark.parametrize("form", ["warc", "warc.gz"])
 def test_other_forms_are_served_too(serve, crawl, form) -> None:
     _, address, _ = serve("--port", 0, crawl.path(form))
-    while not json.loads(fetch(address + "api/summary"))["complete"]:
-        pass
+    when_complete(address)
     row = json.loads(fetch(address + "api/records?q=film&type=response"))["records"][0]
     request = urllib.request.Request(
         f"{address}api/records/{row['id']}/payload", headers={"Range": "bytes=1000-1999"}
@@ -78,8 +76,7 @@ def test_it_ends_though_clients_are_still_there(serve, crawl) -> None:
 @pytest.mark.slow
 def test_a_player_that_is_paused_does_not_keep_it(serve, crawl) -> None:
     process, address, port = serve("--port", 0, crawl.zst)
-    while not json.loads(fetch(address + "api/summary"))["complete"]:
-        pass
+    when_complete(address)
     row = json.loads(fetch(address + "api/records?q=film&type=response"))["records"][0]
     with socket.create_connection(("127.0.0.1", port)) as player:
         player.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -92,8 +89,7 @@ def test_a_player_that_is_paused_does_not_keep_it(serve, crawl) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_no_client_keeps_it_whatever_it_is_in(serve, crawl, number) -> None:
     process, address, port = serve("--port", 0, crawl.zst)
-    while not json.loads(fetch(address + "api/summary"))["complete"]:
-        pass
+    when_complete(address)
     row = json.loads(fetch(address + "api/records?q=film&type=response"))["records"][0]
     host = b"Host: 127.0.0.1\r\n"
     film = f"GET /api/records/{row['id']}/payload HTTP/1.1\r\n".encode() + host + b"\r\n"
@@ -162,8 +158,7 @@ def test_however_it_is_ended_no_file_of_it_stays(serve, crawl, tmp_path, monkeyp
 def test_no_file_of_it_stays_if_it_is_killed(serve, crawl, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     process, address, _ = serve("--port", 0, crawl.zst)
-    while not json.loads(fetch(address + "api/summary"))["complete"]:
-        pass
+    when_complete(address)
     process.kill()
     process.communicate(timeout=PATIENT)
     assert os.listdir(tmp_path) == []
@@ -235,8 +230,7 @@ def test_a_file_that_is_invalid_is_reported_on_the_page(serve, tmp_path) -> None
     path = tmp_path / "photo.jpg"
     path.write_bytes(os.urandom(5000))
     _, address, _ = serve("--port", 0, path)
-    while not (summary := json.loads(fetch(address + "api/summary")))["complete"]:
-        pass
+    summary = when_complete(address)
     assert "photo.jpg" in summary["files"][0]["problem"]
 
 
@@ -290,8 +284,7 @@ def test_archived_pages_are_replayed_at_a_port_of_their_own(serve, crawl, tmp_pa
             fetch(wrong)
     with pytest.raises(urllib.error.HTTPError, match="400"):
         fetch(origin.replace("replay.localhost", "127.0.0.1"))
-    while not json.loads(fetch(address + "progress"))["complete"]:
-        pass
+    when_complete(address, "progress")
     row = json.loads(fetch(address + "api/records?q=film&type=response"))["records"][0]
     assert fetch(f"{origin}/raw/id_/{row['uri']}") == crawl.film
     assert stop(process) == (0, "")

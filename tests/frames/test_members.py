@@ -27,7 +27,7 @@ from tests.support.writing import noise
 
 pytest.importorskip("isal")
 
-CONTENTS = [text(random.Random(n).randrange(1, 3000), seed=n) for n in range(1500)]
+CONTENTS = [text(random.Random(n).randrange(1, 3000), seed=n) for n in range(600)]
 MEMBERS = [gzip_member(content) for content in CONTENTS]
 
 
@@ -58,8 +58,8 @@ def test_members_come_in_order_with_their_ends() -> None:
 
 
 def test_it_may_begin_anywhere() -> None:
-    found = batches(b"".join(MEMBERS), len(b"".join(MEMBERS[:700])))
-    assert [content for batch in found for content in batch.contents] == CONTENTS[700:]
+    found = batches(b"".join(MEMBERS), len(b"".join(MEMBERS[:300])))
+    assert [content for batch in found for content in batch.contents] == CONTENTS[300:]
 
 
 STOPS: dict[str, bytes] = {
@@ -206,7 +206,7 @@ def units(data: bytes, threads: int) -> tuple[list[tuple[int, bytes, int | None]
 def test_pieces_left_early_leave_no_thread() -> None:
     before = threading.active_count()
     # More than may wait to be taken.
-    data = b"".join(MEMBERS) * 5
+    data = b"".join(MEMBERS) * 12
     with closing(
         pieces_from(Window(BytesSource(data)), 0, "gz", FrameDecoder(lambda: None), threads=3)
     ) as pieces:

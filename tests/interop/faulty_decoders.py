@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+OF_COMPRESSORS = ("compressed-", "foreign-stream", "foreign-pzstd-program", "dictionary", "every-large")
+"""Beginnings of the names of samples that try a decoder."""
+
 
 class DecoderFault(NamedTuple):
     name: str

@@ -91,9 +91,9 @@ def test_the_plan_says_what_is_read_and_that_it_is_not_verified() -> None:
         assert small.block.plan(0, 5).is_verified
 
 
-def damaged(place: int, mask: int = 1, made: Foreign = made()) -> bytes:  # noqa: B008 - cached, never changed
+def damaged(place: int, mask: int = 1) -> bytes:
     """Return the file with a bit of the film changed, found by its stored bytes."""
-    data = bytearray(made.bytes())
+    data = bytearray(made().bytes())
     data[data.index(film()[place : place + 64])] ^= mask
     return bytes(data)
 

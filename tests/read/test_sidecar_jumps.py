@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import random
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import pytest
@@ -62,7 +63,9 @@ def crawl(kinds: list[tuple[str, int]], seed: int = 1) -> Crawl:
     return Crawl(data, films)
 
 
-FILMS = crawl([("page", 500), ("page", 3000)] + [("film", FILM), ("page", 3000), ("page", 200)] * 12)
+@cache
+def films() -> Crawl:
+    return crawl([("page", 500), ("page", 3000)] + [("film", FILM), ("page", 3000), ("page", 200)] * 12)
 
 
 def listed(source: RangeSource, **options: Any) -> list[tuple[int, int, bytes]]:
@@ -71,14 +74,14 @@ def listed(source: RangeSource, **options: Any) -> list[tuple[int, int, bytes]]:
 
 
 def test_films_are_passed_for_one_request_each() -> None:
-    source = Far(FILMS.data, FILMS.sidecar)
-    assert listed(source) == listed(BytesSource(FILMS.data, "a.warc.gz"))
+    source = Far(films().data, films().sidecar)
+    assert listed(source) == listed(BytesSource(films().data, "a.warc.gz"))
     assert len(source.requests) <= 12 + 5
     assert source.bytes_sent <= 2_000_000
 
 
 def test_their_payloads_are_read_by_range_after_they_were_passed() -> None:
-    source = Far(FILMS.data, FILMS.sidecar)
+    source = Far(films().data, films().sidecar)
     with seekwarc.Reader(source) as archive:
         records = list(archive)
         source.forget()
@@ -91,7 +94,7 @@ def test_their_payloads_are_read_by_range_after_they_were_passed() -> None:
 
 
 def test_a_record_is_read_while_the_iteration_goes_on() -> None:
-    source = Far(FILMS.data, FILMS.sidecar)
+    source = Far(films().data, films().sidecar)
     with seekwarc.Reader(source) as archive:
         before = None
         for number, record in enumerate(archive):
@@ -104,22 +107,22 @@ def test_a_record_is_read_while_the_iteration_goes_on() -> None:
 
 @pytest.mark.parametrize("options", [{"sidecar": False}, {"strict": True}])
 def test_what_takes_no_claims_reads_all(options: dict[str, Any]) -> None:
-    source = Far(FILMS.data, FILMS.sidecar)
+    source = Far(films().data, films().sidecar)
     assert len(listed(source, **options)) == 38
-    assert source.bytes_sent >= len(FILMS.data)
+    assert source.bytes_sent >= len(films().data)
 
 
 def test_what_writes_or_compares_reads_all() -> None:
-    source = Far(FILMS.data, FILMS.sidecar)
+    source = Far(films().data, films().sidecar)
     with WholeReader(source) as archive:
         assert len(list(archive)) == 38
-    assert source.bytes_sent >= len(FILMS.data)
+    assert source.bytes_sent >= len(films().data)
 
 
 def test_a_part_of_the_file_has_its_records_only() -> None:
-    with seekwarc.Reader(BytesSource(FILMS.data, "a.warc.gz")) as archive:
+    with seekwarc.Reader(BytesSource(films().data, "a.warc.gz")) as archive:
         offsets = [it.offset for it in archive]
-    source = Far(FILMS.data, FILMS.sidecar)
+    source = Far(films().data, films().sidecar)
     with seekwarc.Reader(source) as archive:
         for start, stop in ((0, 5), (5, 20), (20, 37)):
             found = [it.offset for it in archive.between(offsets[start], offsets[stop])]

@@ -42,6 +42,7 @@ def _record(number: int, path: str, content_type: bytes, body: bytes) -> bytes:
     return header.encode() + block + b"\r\n\r\n"
 
 
+@cache
 def page(number: int, size: int) -> bytes:
     """Return a record of a page with about that many bytes of text."""
     chance = random.Random(number)

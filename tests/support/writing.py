@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import random
 import struct
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -144,21 +145,33 @@ def entries_of(frames: Iterable[StoredFrame]) -> list[Entry]:
     return [Entry(frame.size, len(frame.content), frame.checksum) for frame in frames]
 
 
-@lru_cache(maxsize=64)
-@lru_cache(16)
+class _Text:
+    """Text that is made as far as a test asks for it; what was made is kept."""
+
+    def __init__(self, seed: int) -> None:
+        self._chance = random.Random(seed)
+        self._made = bytearray()
+        self._lock = threading.Lock()
+
+    def first(self, size: int) -> bytes:
+        with self._lock:
+            while len(self._made) < size:
+                self._made += b" ".join(self._chance.choices(WORDS, k=400))
+                self._made += b" %d\n" % self._chance.randrange(1 << 60)
+            return bytes(memoryview(self._made)[:size])
+
+
+_text_of = lru_cache(maxsize=128)(_Text)
+
+
 def text(size: int, seed: int = 0) -> bytes:
     """Bytes that compress about as well as markup does, the same for the same arguments."""
-    chance = random.Random(seed)
-    out = bytearray()
-    while len(out) < min(size, MIB):
-        out += b" ".join(chance.choices(WORDS, k=400)) + b" %d\n" % chance.randrange(1 << 60)
-    page = bytes(out[: min(size, MIB)])
+    page = _text_of(seed).first(min(size, MIB))
     pages = (b"%08d" % i + page[8:] for i in range(-(-size // MIB)))
     return b"".join(pages)[:size] if size > MIB else page
 
 
 @lru_cache(maxsize=64)
-@lru_cache(16)
 def noise(size: int, seed: int = 0) -> bytes:
     """Bytes that do not compress, the same for the same arguments."""
     return random.Random(seed).randbytes(size)
