@@ -21,6 +21,7 @@ import zstandard
 
 from tests.support.foreign import Foreign, Put, text
 from tests.support.processes import PATIENT, wait_until
+from tests.support.warm import run_here
 from tests.support.writing import noise
 
 FRAME = 64 << 10
@@ -59,11 +60,16 @@ def assert_well_behaved(status: int, stderr: bytes) -> None:
 
 
 @pytest.fixture
-def command(run_cli) -> Callable[..., Answer]:
-    """Run the command, assert its exit status and that it shows no traceback."""
+def command(run_cli, request: pytest.FixtureRequest) -> Callable[..., Answer]:
+    """Run the command, assert its exit status and that it shows no traceback.
+
+    It is a process of its own where it has one's standard input or folder, and with `--cold`.
+    """
+    cold = request.config.getoption("--cold")
 
     def run(*args: object, status: int = 0, stdin: bytes | None = None, **options: Any) -> Answer:
-        done = run_cli(*args, stdin=stdin, **options)
+        is_apart = cold or stdin is not None or options
+        done = run_cli(*args, stdin=stdin, **options) if is_apart else run_here(*args)
         assert_well_behaved(done.returncode, done.stderr)
         assert done.returncode == status, done.stderr.decode()
         return Answer(done.returncode, done.stdout, done.stderr.decode())
