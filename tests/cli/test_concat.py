@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import seekwarc
-from tests.cli.conftest import FILM_URI, FORMS, assert_well_behaved, run_on_terminal
+from tests.cli.conftest import FILM_URI, FORMS
 from tests.support.foreign import Foreign, gzip_member, some_dictionary, text, warc_header
 from tests.support.joined import assert_right, decompressed
 from tests.support.processes import PATIENT
@@ -242,16 +240,6 @@ def test_a_full_device_is_reported(command, crawl) -> None:
     assert stderr == "seekwarc: /dev/full: cannot be written: No space left on device\n"
 
 
-def test_a_full_disk_under_standard_output_is_reported(start, crawl) -> None:
-    with open("/dev/full", "wb") as full:
-        process = start("concat", crawl.zst, crawl.zst, "-o", "-", stdout=full)
-        stderr = process.communicate()[1]
-    assert_well_behaved(process.returncode, stderr)
-    assert process.returncode == 2
-    assert stderr.count(b"\n") == 1
-    assert b"No space left on device" in stderr
-
-
 def test_a_full_disk_is_reported_and_leaves_nothing(command, crawl, small_disk) -> None:
     path = small_disk / "new.warc.zst"
     stderr = command("concat", crawl.zst, crawl.zst, "-o", path, status=2).stderr
@@ -260,24 +248,6 @@ def test_a_full_disk_is_reported_and_leaves_nothing(command, crawl, small_disk) 
 
 
 # Progress.
-
-
-def test_a_terminal_is_shown_how_far_it_is(crawl, other, tmp_path) -> None:
-    status, shown = run_on_terminal("concat", crawl.zst, other, "-o", tmp_path / "new.warc.zst")
-    assert status == 0
-    assert b"joining" in shown
-    assert b"Traceback" not in shown
-    assert not shown.rpartition(b"\r")[2].strip(), "the bar is taken away at the end"
-
-
-def test_standard_output_that_is_a_terminal_gets_no_archive(crawl) -> None:
-    ours, theirs = pytest.importorskip("pty").openpty()
-    command = [sys.executable, "-m", "seekwarc", "concat", str(crawl.zst), "-o", "-"]
-    done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, check=False)
-    os.close(theirs)
-    os.close(ours)
-    assert done.returncode == 2
-    assert b"standard output is a terminal" in done.stderr
 
 
 def test_joining_is_the_same_every_time(command, crawl, other) -> None:

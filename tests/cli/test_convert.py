@@ -367,18 +367,6 @@ def test_a_full_device_is_reported(command, crawl, to) -> None:
     assert stderr == "seekwarc: /dev/full: cannot be written: No space left on device\n"
 
 
-@pytest.mark.one_in(3)
-@pytest.mark.parametrize("to", ["zst", "gz", "none"])
-def test_a_full_disk_under_standard_output_is_reported(start, crawl, to) -> None:
-    with open("/dev/full", "wb") as full:
-        process = start("convert", crawl.zst, "-", "--to", to, stdout=full)
-        stderr = process.communicate()[1]
-    assert_well_behaved(process.returncode, stderr)
-    assert process.returncode == 2
-    assert stderr.count(b"\n") == 1
-    assert b"No space left on device" in stderr
-
-
 @pytest.mark.parametrize("target", FORMS)
 def test_a_full_disk_is_reported_and_leaves_nothing(command, crawl, small_disk, target) -> None:
     path = small_disk / f"new.{target}"
@@ -520,16 +508,6 @@ def test_an_error_on_a_terminal_stands_on_a_line_of_its_own(damaged, tmp_path) -
     assert status == 1
     assert b"Traceback" not in shown
     assert shown.rstrip(b"\r\n").rpartition(b"\r")[2].startswith(b"seekwarc: ")
-
-
-def test_standard_output_that_is_a_terminal_gets_no_archive(crawl) -> None:
-    ours, theirs = pytest.importorskip("pty").openpty()
-    command = [sys.executable, "-m", "seekwarc", "convert", str(crawl.zst), "-"]
-    done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, check=False)
-    os.close(theirs)
-    os.close(ours)
-    assert done.returncode == 2
-    assert b"standard output is a terminal" in done.stderr
 
 
 # Dictionaries.

@@ -18,7 +18,7 @@ import pytest
 import seekwarc
 from seekwarc.make.extracting import Extractor
 from seekwarc.read.selection import Selection
-from tests.cli.conftest import FORMS, run_on_terminal
+from tests.cli.conftest import FORMS
 from tests.support.processes import PATIENT, wait_until
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "spec-notes" / "json.schema.json").read_text())
@@ -114,12 +114,6 @@ def test_hostile_text_is_shown_and_not_obeyed(command, hostile, tmp_path) -> Non
     assert "\x1b" not in answer.out + answer.stderr
     for path in (tmp_path / "new").iterdir():
         assert path.name.isprintable()
-
-
-def test_progress_is_shown_on_a_terminal(crawl, tmp_path) -> None:
-    status, shown = run_on_terminal("extract", crawl.zst, "-o", tmp_path / "new")
-    assert status == 0
-    assert b"%" in shown
 
 
 # Interrupted.

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from seekwarc.format.cdxj import CdxjLine
-from tests.cli.conftest import FILM_URI, FORMS, record_header, run_on_terminal
+from tests.cli.conftest import FILM_URI, FORMS, record_header
 from tests.support.crawls import heritrix
 from tests.support.foreign import Foreign, gzip_member
 
@@ -132,13 +132,6 @@ def test_a_full_disk_leaves_no_index(command, crawl, small_disk) -> None:
     stderr = command("index", crawl.folder / "many.warc", "-o", small_disk / "out.cdxj", status=2).stderr
     assert "No space left on device" in stderr
     assert os.listdir(small_disk) == ["filler"]
-
-
-def test_progress_is_shown_on_a_terminal_only(command, crawl, tmp_path) -> None:
-    status, shown = run_on_terminal("index", crawl.zst, "-o", tmp_path / "out.cdxj")
-    assert status == 0
-    assert b"crawl.warc.zst" in shown
-    assert command("index", crawl.zst, "-o", tmp_path / "new.cdxj").stderr == ""
 
 
 def test_what_a_terminal_would_obey_is_escaped(command, tmp_path) -> None:

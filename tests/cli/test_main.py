@@ -143,13 +143,6 @@ def test_a_web_server_cannot_be_written_to(command, crawl, words) -> None:
     )
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_an_unknown_option_is_wrong_usage(command, verb) -> None:
-    told = command(verb, "--frobnicate", status=2).stderr
-    assert told.count("\n") == 1
-    assert f"see `seekwarc {verb} --help`" in told
-
-
 def test_the_installed_script_does_the_same(command) -> None:
     script = Path(sysconfig.get_path("scripts"), "seekwarc")
     if not script.exists():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -181,6 +182,8 @@ def test_an_unknown_option_is_wrong_usage(command, verb) -> None:
     answer = command(verb, "--no-such-option", status=2)
     assert answer.stdout == b""
     assert answer.stderr.startswith(f"seekwarc {verb}: ")
+    assert answer.stderr.count("\n") == 1
+    assert f"see `seekwarc {verb} --help`" in answer.stderr
 
 
 @pytest.mark.parametrize("verb", WITH_JSON)
@@ -234,16 +237,49 @@ def test_damage_is_in_the_json_and_makes_the_status_1(run_cli, damaged, verb, tm
     assert {it.get("status") for it in objects} & {"failed", "problems"}
 
 
+INTO_FULL_DISK = {
+    "ls": "FILE",
+    "convert --to gz": "FILE -",
+    "info": "FILE",
+    "concat": "FILE FILE -o -",
+    "verify": "DAMAGED",
+    "dictionary train": "PAGES -o -",
+    "cat": f"FILE --uri {FILM_URI}",
+    "convert": "FILE -",
+    "verify --quiet": "DAMAGED",
+}
+
+
 @pytest.mark.posix
-@pytest.mark.parametrize("verb", ["ls", "info", "verify", "cat"])
-def test_a_full_disk_under_standard_output_is_said(start, crawl, verb) -> None:
-    words = [verb, crawl.zst, *(["--uri", FILM_URI] if verb == "cat" else [])]
+@pytest.mark.parametrize("verb", one_in(2, INTO_FULL_DISK))
+def test_a_full_disk_under_standard_output_is_said(start, crawl, damaged, verb, tmp_path) -> None:
+    given = {"FILE": crawl.zst, "DAMAGED": damaged, "PAGES": tmp_path / "pages.warc"}
+    if verb == "dictionary train":
+        crawl_of(given["PAGES"], [answer(html(f"tea {number}" * 50)) for number in range(200)])
     with open("/dev/full", "wb") as full:
-        process = start(*words, stdout=full)
+        words = (given.get(word, word) for word in INTO_FULL_DISK[verb].split())
+        process = start(*verb.split(), *words, stdout=full)
         stderr = process.communicate()[1]
     assert_well_behaved(process.returncode, stderr)
     assert process.returncode == 2
+    assert stderr.count(b"\n") == 1
     assert b"No space left on device" in stderr
+
+
+NOT_FOR_TERMINALS = {"convert": "FILE -", "concat": "FILE -o -", "dictionary train": "FILE -o -"}
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("verb", one_in(3, NOT_FOR_TERMINALS))
+def test_standard_output_that_is_a_terminal_gets_no_archive(start, crawl, verb) -> None:
+    ours, theirs = pytest.importorskip("pty").openpty()
+    words = NOT_FOR_TERMINALS[verb].replace("FILE", str(crawl.zst))
+    process = start(*verb.split(), *words.split(), stdout=theirs)
+    stderr = process.communicate()[1]
+    os.close(theirs)
+    os.close(ours)
+    assert process.returncode == 2
+    assert b"standard output is a terminal" in stderr
 
 
 @pytest.mark.parametrize("old", RENAMED)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +12,7 @@ import pytest
 import seekwarc
 from seekwarc.errors import NotFoundError
 from seekwarc.frames.dictionary import Dictionary
-from tests.cli.conftest import FILM_URI, FORMS, Answer, assert_well_behaved, run_on_terminal
+from tests.cli.conftest import FILM_URI, FORMS, Answer, assert_well_behaved
 from tests.support.foreign import Foreign, some_dictionary, text
 from tests.support.processes import PATIENT
 from tests.support.writing import noise
@@ -219,13 +217,6 @@ def test_an_older_file_stays_where_nothing_is_intact(command, tmp_path) -> None:
     assert target.read_bytes() == b"older"
 
 
-def test_a_missing_file_is_reported(command, tmp_path) -> None:
-    source = tmp_path / "missing.warc.zst"
-    stderr = command("recover", source, tmp_path / "saved.warc.zst", status=2).stderr
-    assert str(source) in stderr
-    assert left_in(tmp_path) == []
-
-
 def test_a_missing_dictionary_is_reported(command, damaged, tmp_path) -> None:
     words = ("--source-dictionary", tmp_path / "none")
     stderr = command("recover", damaged, tmp_path / "saved.warc.zst", *words, status=2).stderr
@@ -255,15 +246,6 @@ def test_standard_output_gets_what_a_file_would(command, damaged, tmp_path) -> N
 def test_standard_output_gets_nothing_where_nothing_is_whole(command, tmp_path) -> None:
     (tmp_path / "noise.warc.zst").write_bytes(noise(5000))
     assert command("recover", tmp_path / "noise.warc.zst", "-", status=1).stdout == b""
-
-
-def test_a_reader_that_leaves_ends_recovery_quietly(damaged) -> None:
-    ours, theirs = os.pipe()
-    os.close(ours)
-    words = [sys.executable, "-m", "seekwarc", "recover", damaged, "-"]
-    done = subprocess.run(words, stdout=theirs, stderr=subprocess.PIPE, check=False)
-    os.close(theirs)
-    assert (done.returncode, done.stderr) == (141, b"")
 
 
 @pytest.mark.parametrize("name", ["-", "/dev/stdin"])
@@ -342,13 +324,6 @@ def test_nobody_who_reads_the_report_is_no_traceback(start, damaged, tmp_path) -
     assert_well_behaved(process.returncode, stderr)
     assert process.returncode == 141
     assert (tmp_path / "saved.warc.zst").exists()
-
-
-def test_a_terminal_is_shown_how_far_it_is(crawl, tmp_path) -> None:
-    status, shown = run_on_terminal("recover", crawl.zst, tmp_path / "saved.warc.zst")
-    assert status == 0
-    assert b"recovering" in shown
-    assert b"Traceback" not in shown
 
 
 def test_nothing_found_is_the_library_s_not_found(tmp_path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import seekwarc
 from seekwarc.cli.sizes import human_size
-from tests.cli.conftest import FILM_URI, FORMS, run_on_terminal
+from tests.cli.conftest import FILM_URI, FORMS
 from tests.support.joined import assert_right, decompressed
 
 
@@ -158,10 +158,3 @@ def test_a_full_disk_is_reported_and_leaves_no_piece(command, crawl, small_disk,
     assert "No space left on device" in stderr
     assert stderr.count("\n") == 1
     assert left_in(small_disk) == []
-
-
-def test_a_terminal_is_shown_how_far_it_is(crawl, tmp_path) -> None:
-    status, shown = run_on_terminal("split", crawl.zst, "-o", tmp_path / "part", "--records", "1")
-    assert status == 0
-    assert b"splitting" in shown
-    assert b"Traceback" not in shown

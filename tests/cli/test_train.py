@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import random
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import zstandard
 
 import seekwarc
-from tests.cli.conftest import assert_well_behaved, record_header, response, run_on_terminal
+from tests.cli.conftest import assert_well_behaved, record_header, response
 from tests.support.foreign import Foreign
 from tests.support.writing import noise
 
@@ -231,25 +230,6 @@ def test_a_full_device_is_reported(start, pages, target) -> None:
     assert_well_behaved(process.returncode, stderr)
     assert process.returncode == 2
     assert b"No space left on device" in stderr
-
-
-def test_a_terminal_is_shown_how_far_it_is(pages, tmp_path) -> None:
-    status, shown = run_on_terminal("dictionary", "train", pages / "one.warc.zst", "-o", tmp_path / "d")
-    assert status == 0
-    assert b"sampling" in shown
-    assert not shown.rpartition(b"\r")[2].strip(), "the bar is taken away at the end"
-
-
-def test_standard_output_that_is_a_terminal_gets_no_dictionary(pages) -> None:
-    import pty  # noqa: PLC0415
-
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "seekwarc", "dictionary", "train", str(pages / "three.warc"), "-o", "-"]
-    done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, check=False)
-    os.close(theirs)
-    os.close(ours)
-    assert done.returncode == 2
-    assert b"standard output is a terminal" in done.stderr
 
 
 def test_names_are_shown_and_not_obeyed(command, hostile, tmp_path) -> None:

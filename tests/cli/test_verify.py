@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from seekwarc.check.verifying import REMEDIES
-from tests.cli.conftest import FORMS, Answer, assert_well_behaved, run_on_terminal
+from tests.cli.conftest import FORMS, Answer, assert_well_behaved
 from tests.support.foreign import Foreign, text, warc_header
 from tests.support.vectors import SAMPLES
 from tests.support.writing import noise
@@ -261,14 +261,6 @@ def test_limits_can_be_given(command, tmp_path) -> None:
 # What cannot be checked.
 
 
-def test_a_missing_file_is_reported(command, crawl, tmp_path) -> None:
-    path = tmp_path / "missing.warc.zst"
-    answer = command("verify", path, status=2)
-    assert str(path) in answer.stderr
-    assert answer.stderr.count("\n") == 1
-    assert answer.out == ""
-
-
 def test_files_before_a_missing_one_are_checked(command, crawl, tmp_path) -> None:
     answer = command("verify", crawl.zst, tmp_path / "missing.warc.zst", status=2)
     assert f"{crawl.zst}: sound" in answer.out
@@ -306,24 +298,6 @@ def test_problems_are_printed_as_they_are_found(start, tmp_path) -> None:
     first = json.loads(process.stdout.readline())
     assert first["code"] == "frame-checksum"
     assert process.poll() is None, "it is still busy"
-
-
-def test_a_terminal_is_shown_how_far_it_is(crawl) -> None:
-    status, shown = run_on_terminal("verify", crawl.zst)
-    assert status == 0
-    assert b"%|" in shown
-    assert b"Traceback" not in shown
-    assert not shown.rpartition(b"\r")[2].strip(), "the bar is taken away at the end"
-
-
-@pytest.mark.parametrize("quiet", [False, True])
-def test_a_full_disk_under_standard_output_is_reported(start, crawl, damaged, quiet) -> None:
-    with open("/dev/full", "wb") as full:
-        process = start("verify", *(["--quiet"] if quiet else []), damaged, stdout=full)
-        stderr = process.communicate()[1]
-    assert_well_behaved(process.returncode, stderr)
-    assert process.returncode == 2
-    assert b"No space left on device" in stderr
 
 
 # The profile.
