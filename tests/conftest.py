@@ -130,7 +130,7 @@ SAME_IN_ANY_BUILD = {
     "tests/write/test_file_layout.py::test_a_file_with_too_many_frames": "it makes a limit smaller",
 }
 """Tests that show no more of a compiled package: `--compiled` leaves them out; the pure one has them."""
-QUICK = 6
+QUICK = 10
 """Without `--slow`, one in so many examples of properties is tried."""
 
 

@@ -699,15 +699,15 @@ def test_a_dictionary_of_a_sample_is_kept_only_if_it_pays(command, tmp_path) -> 
 
 
 def test_a_conversion_says_what_a_dictionary_would_save(command, crawl_of_pages, tmp_path) -> None:
-    words = ("convert", crawl_of_pages, "a.warc.zst", "--force")
-    advice = command(*words, cwd=tmp_path).out.splitlines()[-1]
+    words = ("convert", crawl_of_pages, tmp_path / "a.warc.zst", "--force")
+    advice = command(*words).out.splitlines()[-1]
     assert advice.startswith("with a dictionary it would be about ")
     assert advice.endswith(" smaller: --dictionary auto")
     for more in (["-q"], ["--json"], ["--dictionary", "auto"], ["--to", "gz"]):
-        assert "would be" not in command(*words, *more, cwd=tmp_path).out
-    folder = ("convert", crawl_of_pages, crawl_of_pages.parent / "*.warc.gz", "--to-dir", "new")
-    shutil.copy(crawl_of_pages, crawl_of_pages.parent / "b.warc.gz")
-    assert command(*folder, cwd=tmp_path).out.count("--dictionary auto") == 1
+        assert "would be" not in command(*words, *more).out
+    folder = ("convert", crawl_of_pages, tmp_path / "b.warc.gz", "--to-dir", tmp_path / "new")
+    shutil.copy(crawl_of_pages, tmp_path / "b.warc.gz")
+    assert command(*folder).out.count("--dictionary auto") == 1
 
 
 @pytest.mark.parametrize("how", ["auto", "train"])

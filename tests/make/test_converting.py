@@ -7,6 +7,7 @@ import hashlib
 import io
 import os
 import zlib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -28,9 +29,11 @@ from tests.support.writing import FailingFile, WriteOnly, noise
 MODES = ("large", "every", "none")
 
 
+@cache
 def some_records() -> Foreign:
+    """Return records that are never changed, two of them large."""
     made = Foreign()
-    made.record(b"").record(text(3000)).record(noise(2_500_000)).record(text(2_500_000, seed=1))
+    made.record(b"").record(text(3000)).record(noise(1_400_000)).record(text(1_400_000, seed=1))
     return made.record(b"\r\n\r\nWARC/1.1\r\n")
 
 

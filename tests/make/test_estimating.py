@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import random
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -79,10 +81,18 @@ def one_film_among_pages(out: seekwarc.Writer, rnd: random.Random) -> None:
 CRAWLS = (crawl_of_pages, crawl_of_films, mixed_crawl, one_film_among_pages)
 
 
+@cache
+def stored(crawl: Callable[[seekwarc.Writer, random.Random], None], name: str) -> bytes:
+    out = io.BytesIO()
+    compression = {"gz": "gz", "zst": "zst"}.get(name.rpartition(".")[2], "none")
+    with seekwarc.open(out, "w", compression=compression) as writer:
+        crawl(writer, random.Random(name))
+    return out.getvalue()
+
+
 def made(folder: Path, crawl: Callable[[seekwarc.Writer, random.Random], None], name: str) -> Path:
     path = folder / name
-    with seekwarc.open(path, "w") as out:
-        crawl(out, random.Random(name))
+    path.write_bytes(stored(crawl, name))
     return path
 
 

@@ -24,7 +24,7 @@ from tests.support.framed import film
 from tests.support.rounds import rounds
 from tests.support.sidecars import Member, gzip_member, member, mixed, sidecar_of, spliced
 
-QUICK, ALL, AT_A_TIME = 100, 10_000, 500
+QUICK, ALL, AT_A_TIME = 60, 10_000, 500
 
 
 def archive() -> tuple[bytes, bytes, bytes]:

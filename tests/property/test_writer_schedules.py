@@ -148,9 +148,13 @@ class Schedule:
             else:
                 assert not certain, f"record {number} of {len(self.written)} is lost"
         assert block is None, "a record that was not written, twice, or out of order"
+        # With threads, where Ctrl-C comes depends on the machine: a record that is lost may leave a warcinfo.
+        is_left = self.threads > 1 and not all(certain for _, certain in self.written)
+        least = {"warcinfo"} if self.series else set()
         for name in os.listdir(self.folder):
             with seekwarc.open(self.folder / name) as archive:
-                assert {record.type for record in archive} > ({"warcinfo"} if self.series else set()), name
+                types = {record.type for record in archive}
+            assert types > least or (is_left and types == least), name
 
 
 # What is interrupted while it is made cannot be closed by anything but its destructor.

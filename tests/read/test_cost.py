@@ -87,8 +87,8 @@ def gigabyte() -> Sample:
 
 @pytest.fixture(scope="module")
 def video() -> Sample:
-    """96 MiB that do not compress, in frames of 128 KiB."""
-    return sample(noise(4 * MIB + 7), 96 * MIB)
+    """48 MiB that do not compress, in frames of 128 KiB."""
+    return sample(noise(4 * MIB + 7), 48 * MIB)
 
 
 @pytest.fixture(params=[pytest.param("gigabyte", marks=pytest.mark.slow), "video"])
@@ -166,7 +166,7 @@ def test_the_plan_tells_what_a_read_will_cost(large: Sample, offset: int, length
 
 def test_the_plan_of_a_long_read_covers_consecutive_requests(large: Sample) -> None:
     with opened(large) as (source, _, record):
-        start, stop = 20 * MIB, 80 * MIB
+        start, stop = 10 * MIB, 40 * MIB
         plan = record.payload.plan(start, stop)
         before = len(source.reads)
         data = record.payload.pread(start, stop - start)
