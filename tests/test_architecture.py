@@ -660,7 +660,7 @@ MAY_HAVE_CLOCKS = {
 }
 """Files beside benchmarks that read a clock, and why. Tests bound work by `tests.support.work`."""
 SHORT_WAIT = re.compile(
-    r"(?:timeout=|settimeout\(|\.(?:join|result)\(|\bwait\()(?:[2-9]|[1-5]\d)(?:\.\d+)?\b"
+    r"(?:timeout ?= ?|TIMEOUT = |settimeout\(|\.(?:join|result)\(|\bwait\()(?:[2-9]|[1-5]\d)(?:\.\d+)?\b"
 )
 
 

@@ -156,8 +156,11 @@ def test_an_interrupt_leaves_whole_files_that_are_listed(
     time.sleep(after * random.random())
     process.send_signal(number)
     stderr = process.communicate(timeout=PATIENT)[1]
-    assert (process.returncode, stderr) == (128 + number, b"seekwarc: stopped\n")
-    assert 20 <= assert_whole_and_listed(folder) < 4000
+    count = assert_whole_and_listed(folder)
+    # On a busy machine it may have ended before.
+    stopped = (128 + number, b"seekwarc: stopped\n")
+    assert (process.returncode, stderr) == (stopped if count < 4000 else (0, b""))
+    assert count >= 20
 
 
 def test_a_file_is_listed_if_the_interrupt_comes_as_it_is_named(crawl, tmp_path, monkeypatch) -> None:
