@@ -12,7 +12,7 @@ from seekwarc.cli.options import limit_options
 from seekwarc.cli.printing import say
 from seekwarc.cli.records import NO_CAPTURE
 from seekwarc.cli.targets import open_archive
-from seekwarc.collection.entry import CAPTURE_TYPES, describe, nearest
+from seekwarc.collection.entry import describe, is_listed, nearest
 from seekwarc.collection.likeness import Meant, most_alike
 from seekwarc.errors import NotFoundError, SeekWarcError
 from seekwarc.format.dates import LATEST, WarcDate, date_of_digits
@@ -65,7 +65,7 @@ def address_in_archive(options: argparse.Namespace) -> str:
         raise SeekWarcError(text, source=options.index)
     date = date_of_digits(options.closest or LATEST)
     with open_archive(options.index, **limit_options(options)) as archive:
-        captures = (describe(record) for record in archive if record.type in CAPTURE_TYPES)
+        captures = (describe(record) for record in archive if is_listed(record))
         found = nearest(most_alike(options.uri, captures, attrgetter("uri")), date)
         if found is None or found.date is None:
             text = f"{NO_CAPTURE} {options.uri}; `seekwarc ls` lists the records"

@@ -236,7 +236,7 @@ def _by_index(options: argparse.Namespace, *, resolve: bool) -> Iterator[Found]:
     if options.date is not None and (options.since, options.until) != (None, None):
         raise SeekWarcError("name the capture by --date, or by --since and --until")
     limits = {**limit_options(options), **index_limits(options)}
-    from seekwarc.collection.entry import CAPTURE_TYPES
+    from seekwarc.collection.entry import is_listed
     from seekwarc.collection.likeness import Meant
     from seekwarc.format.dates import LATEST
 
@@ -246,7 +246,7 @@ def _by_index(options: argparse.Namespace, *, resolve: bool) -> Iterator[Found]:
         meant = Meant(options.uri)
         for capture in index.lookup(options.uri, **{"closest": LATEST, **wanted}):
             record = capture.open(resolve=resolve)
-            if record.type in CAPTURE_TYPES:
+            if is_listed(record):
                 if (note := meant.note(capture.uri)) is not None:
                     say(note)
                 yield Found(record, 0, [it.stats for it in index.readers()])

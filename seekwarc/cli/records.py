@@ -157,13 +157,13 @@ class RecordSearch:
         return True
 
     def _choose(self, archive: Reader, records: Iterable[Record], *, alike: bool = False) -> None:
-        from seekwarc.collection.entry import CAPTURE_TYPES
+        from seekwarc.collection.entry import is_listed
         from seekwarc.read.selection import Selection
 
         selection = Selection.of(since=self._options.since, until=self._options.until)
         for record in records:
             uri = record.target_uri
-            if uri is None or record.type not in CAPTURE_TYPES:
+            if uri is None or not is_listed(record):
                 continue
             if not alike and not self._meant.is_same(uri):
                 if len(self._near) < MAX_NEAR and self._meant.uri.lower() in uri.lower():

@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import BinaryIO, ClassVar, Final, Self, Unpack, cast
 
 from seekwarc.closing import Closing, Recent
-from seekwarc.collection.entry import CAPTURE_TYPES, Entry, described_past_damage, nearest
+from seekwarc.collection.entry import Entry, described_past_damage, nearest
 from seekwarc.collection.likeness import most_alike
 from seekwarc.collection.parts import Group, captures_of, groups_of, joined_nearest, joined_with_others
 from seekwarc.collection.record_index import MemoryIndex, RecordIndex, SimilarUris
@@ -267,7 +267,7 @@ class Collection(Closing):
             return named(without_brackets(which), "the record", self.index, self.record)
         wanted = WarcDate.parse(date) if isinstance(date, str) else date
         uri, index = uri or "", self.index
-        found = nearest((it for it in index.by_uri(uri) if it.type in CAPTURE_TYPES), wanted)
+        found = nearest((it for it in index.by_uri(uri) if it.is_capture), wanted)
         if found is None and isinstance(index, SimilarUris):
             found = nearest(most_alike(uri, index.similar(uri), attrgetter("uri")), wanted)
         if found is None:

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError, FormatWarning, SeekWarcError
-from seekwarc.format.cdxj import TYPE_FIELD, CdxjLine, is_capture, stated_type
+from seekwarc.format.cdxj import FIELDS_TYPE, TYPE_FIELD, CdxjLine, is_capture, stated_type
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.format.profiles import is_server_not_modified
@@ -96,12 +96,18 @@ class Entry:
     size: int | None = None
     """Length of the block; of the stored record, if the entry comes from a CDXJ index."""
     mime: str | None = None
-    """Media type of the payload, without parameters. This and all that follows is None unless asked for."""
+    """Media type of the payload, without parameters. This and all that follows is None unless asked for, but
+    for that of a resource which is a note of a crawler and no capture."""
     status: int | None = None
     """Status of the HTTP response; 304 for a server-not-modified revisit even if not asked for."""
     payload_size: int | None = None
     problem: str | None = None
     """What is wrong with the part of the record that was read."""
+
+    @property
+    def is_capture(self) -> bool:
+        """Whether the record is a capture of its URI, and no note on one: as an index lists it."""
+        return self.uri is not None and is_capture(self.type, self.mime, self.uri)
 
     def __reduce__(self) -> tuple[Callable[..., Entry], tuple[Any, ...]]:
         # Processes send them by the million: half the time of what a dataclass does.
@@ -154,11 +160,17 @@ def describe(
         record.concurrent_to,
         skip=record.skip,
         size=record.content_length,
-        mime=media.essence if media is not None else None,
+        mime=media.essence if media is not None else _type_of_note(record, kind),
         status=status,
         payload_size=size,
         problem=problem,
     )
+
+
+def _type_of_note(record: Record, kind: str | None) -> str | None:
+    """Return the media type of a resource that is a note; it tells it from a capture."""
+    is_note = kind == "resource" and not is_capture(kind, stated_type(record.content_type), None)
+    return FIELDS_TYPE if is_note else None
 
 
 def described(

@@ -28,6 +28,7 @@ from seekwarc.collection.connection import BATCH, Connection
 from seekwarc.collection.entry import CAPTURE_TYPES, Entry, nearest, values_of
 from seekwarc.collection.likeness import Meant
 from seekwarc.collection.table_query import SORTS, PartRows, Query, conditions
+from seekwarc.format.cdxj import FIELDS_TYPE
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.format.seektable import parse_table_choice
@@ -68,7 +69,8 @@ AGE: Final = "rtrim(date, 'Z')"
 """Sorts dates in order: a fraction of a second is more than none."""
 OF_PRIVATE: Final = ("uri, date", "status, uri", "mime, status", "status, refers_to")
 """Indexes of a private table alone."""
-IS_CAPTURE: Final = f"uri IS NOT NULL AND date IS NOT NULL AND type IN {CAPTURE_TYPES}"
+IS_NOTE: Final = f"type = 'resource' AND mime IS '{FIELDS_TYPE}'"
+IS_CAPTURE: Final = f"uri IS NOT NULL AND date IS NOT NULL AND type IN {CAPTURE_TYPES} AND NOT ({IS_NOTE})"
 
 Text = Callable[[str], "str | bytes"]
 
@@ -263,7 +265,8 @@ class RecordTable:
 
     def capture(self, uri: str, date: WarcDate | None) -> Entry | None:
         """Return the capture of a URI nearest to a date, or the latest; None if the URI has no capture."""
-        return nearest(self._entries(f"uri = ? AND {IS_CAPTURE}", as_utf8(uri)), date)
+        found = self._entries(f"uri = ? AND {IS_CAPTURE}", as_utf8(uri))
+        return nearest((it for it in found if it.is_capture), date)
 
     def similar(self, uri: str) -> Sequence[Entry]:
         """Return the captures whose URIs have the same key as one, in an index (`format.surt`)."""

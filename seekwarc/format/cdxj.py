@@ -198,7 +198,7 @@ def is_capture(kind: str | None, media_type: str | None, uri: str | None) -> boo
     """
     if kind in ("response", "revisit"):
         return uri is None or _HOST_AND_PORT.fullmatch(uri) is None
-    return kind == "resource" and media_type != FIELDS_TYPE
+    return kind == "resource" and (media_type or "").lower() != FIELDS_TYPE
 
 
 def stated_type(content_type: str | None) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from seekwarc.collection.entry import CAPTURE_TYPES
+from seekwarc.collection.entry import is_listed
 from seekwarc.format.cdxj import timestamp_of
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.uri import as_utf8
@@ -26,6 +26,6 @@ def capture_address(uri: str, date: WarcDate) -> str:
 def address_of(record: Record) -> str | None:
     """Return path and query of a record's address; None unless it is a capture with a URI and a date."""
     date = record.date
-    if record.type not in CAPTURE_TYPES or record.target_uri is None or date is None:
+    if not is_listed(record) or record.target_uri is None or date is None:
         return None
     return capture_address(record.target_uri, date)

@@ -25,7 +25,6 @@ from seekwarc.collection.parts import JoinedParts
 from seekwarc.collection.record_table import SURT
 from seekwarc.collection.segments import ResolvedRevisit
 from seekwarc.errors import FormatError, NotFoundError
-from seekwarc.format.cdxj import FIELDS_TYPE
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.partial import resource_of
 from seekwarc.format.post import with_query
@@ -124,7 +123,7 @@ class Captures:
                 return
 
     def _of_key(self, key: str) -> Iterator[Entry]:
-        return (it for it in self._table.captures(SURT, key) if it.mime != FIELDS_TYPE)
+        return iter(self._table.captures(SURT, key))
 
     def _open(self, entry: Entry) -> ServedRecord:
         return self._library.open(self._library.record_id(entry.filename, entry.offset, entry.skip))

@@ -248,3 +248,29 @@ def test_what_selects_records_of_a_uri_takes_all_its_spellings(seed: int, tmp_pa
             others = [as_utf8(uri) for uri, it in zip(found, alike, strict=True) if it is Likeness.KEY]
             assert sum(done.others.values()) + done.further_others == len(others)
             assert set(done.others) <= set(others)
+
+
+NOTES = (
+    ("resource", "Content-Type: application/warc-fields"),
+    ("resource", "Content-Type: Application/WARC-Fields; charset=utf-8"),
+    ("metadata", "Content-Type: text/plain"),
+    ("conversion", "Content-Type: text/plain"),
+)
+"""Records that say something of the page of their URI, but are no captures of it."""
+
+
+@pytest.mark.parametrize(("kind", "field"), NOTES)
+def test_a_later_note_on_a_page_is_not_taken_for_it(tmp_path: Path, kind: str, field: str) -> None:
+    files = named(tmp_path)
+    uri = "http://e.org/page"
+    note = record(uri, "2026-01-01T00:00:00Z", b"a note")
+    note = note.replace(b"Content-Type: application/http", field.encode(), 1)
+    note = note.replace(b"WARC-Type: response", f"WARC-Type: {kind}".encode(), 1)
+    page = record(uri, "2025-01-01T00:00:00Z", b"the page")
+    files["warc.gz"].write_bytes(b"".join(gzip.compress(it, 1) for it in (page, note)))
+    make_indexes(files)
+    for name, way in ways(files):
+        assert way(uri) == b"the page", name
+    for words in ([files["warc.gz"]], ["--index", files["cdxj"]], [files["wacz"]]):
+        command = [sys.executable, "-m", "seekwarc", "cat", *words, "--uri", uri]
+        assert subprocess.run(command, check=True, capture_output=True).stdout == b"the page"
