@@ -230,17 +230,19 @@ class _Check:
             path = originals(revisit)
         except FormatError:
             path = ()
-        is_own = bool(wacz and path and path[0].entry.filename.startswith(wacz + SEPARATOR))
+        # Another revisit may lead there, where the original that is named does not state its digest.
+        found = min(path, key=lambda it: len([*_differences(record, container, it)]), default=None)
+        is_own = bool(wacz and found and found.entry.filename.startswith(wacz + SEPARATOR))
         if container is not None:
             self._used.setdefault(wacz, Counter())[container] += not is_own
         named = record.refers_to_id or record.refers_to_target_uri or record.target_uri
-        if not path:
+        if found is None:
             self.missing[container or ""] += 1
             where = f", which should be in {container}" if container is not None else ""
             text = f"the revisit has no original here: {(named or '')[:MAX_SHOWN]}{where}"
             self._add("missing", text, container, record)
-        elif wrong := list(_differences(record, None if is_own else container, path[0])):
-            text = f"the original of the revisit is at {path[0].entry.offset} in {path[0].entry.filename}, "
+        elif wrong := list(_differences(record, None if is_own else container, found)):
+            text = f"the original of the revisit is at {found.entry.offset} in {found.entry.filename}, "
             self._add("elsewhere", text + " and ".join(wrong), container, record)
 
     def use(self, wacz: str, required: list[Required]) -> None:

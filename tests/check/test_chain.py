@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import os
+import re
 from pathlib import Path
 
 import pytest
 
+import seekwarc
 from seekwarc import tools
 from seekwarc.check.chain import ChainReport
 from seekwarc.errors import SourceNotFoundError
@@ -100,6 +103,20 @@ def test_other_archives_are_checked_too(tmp_path: Path) -> None:
     report = tools.check_chain(tmp_path)
     assert (report.missing, report.is_closed) == ({"a.warc": 1}, False)
     assert "no original here" in str(report.findings[0])
+
+
+def test_a_chain_of_originals_without_digests_is_closed(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{month}.warc.gz" for month in range(1, 4)]
+    for month, path in enumerate(paths, 1):
+        with seekwarc.open(tmp_path / "one.warc", "w") as out:
+            out.write_response(URI, LOGO * 10, status=200, date=f"2026-0{month}-01T00:00:00Z")
+        stored = (tmp_path / "one.warc").read_bytes()
+        (tmp_path / "one.warc").unlink()
+        path.write_bytes(gzip.compress(re.sub(rb"WARC-Payload-Digest: .*\r\n", b"", stored)))
+    done = tools.dedupe(paths, tmp_path / "chain", between=True)
+    assert done.revisits == 2
+    report = tools.check_chain(tmp_path / "chain")
+    assert ([*report.findings], report.is_closed) == ([], True)
 
 
 def test_a_missing_archive_is_an_error(tmp_path: Path) -> None:
