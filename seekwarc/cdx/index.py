@@ -292,9 +292,7 @@ class Index(Closing):
         first = _date_digits("since", since)
         last = _date_digits("until", until)
         nearest = _date_digits("closest", closest)
-        ranges = [*key_ranges(uri, match)]
-        if not self._may_be_of_browsers:
-            del ranges[1:]
+        ranges = [*islice(key_ranges(uri, match), None if self._may_be_of_browsers else 1)]
         if match != "exact":
             if closest is not None:
                 raise ValueError(f'`closest` needs match="exact", not {match!r}')

@@ -21,6 +21,8 @@ AFTER_HOST: Final = b"*"
 AFTER_DOMAIN: Final = b"-"
 
 
+_PLAIN = re.compile(r"https?://[a-z0-9.:-]*(?:/[\w.~/-]*)?(?:\?[\w.~/&=-]*)?", re.ASCII)
+"""URIs that are the same as browsers write them."""
 _SENT = re.compile(r"(.*?[?&]__wb_method=[^&]*)(?:&(.*))?", re.DOTALL)
 _RESERVED = re.compile(r"%(?=2[346BCF]|3[ABDF]|40)", re.IGNORECASE)
 
@@ -46,15 +48,16 @@ def key_ranges(uri: str, match: Match) -> Iterator[tuple[bytes, bytes]]:
     browsers, which tell a path from the same path with a slash at its end.
     """
     key = surt(uri).encode("ascii")
-    others = [it.encode("ascii") for it in _browser_keys(uri)]
+    others = (it.encode("ascii") for it in _browser_keys(uri))
     if match == "exact":
+        yield key + b" ", key + b"!"
         keys = [key]
         for other in others:
             path, mark, query = other.partition(b"?")
             with_slash = path if path.endswith(b"/") else path + b"/"
             without = path.removesuffix(b"/") if not path.endswith(b")/") else path
             keys += (other, with_slash + mark + query, without + mark + query)
-        yield from ((it + b" ", it + b"!") for it in dict.fromkeys(keys))
+        yield from ((it + b" ", it + b"!") for it in [*dict.fromkeys(keys)][1:])
     elif match == "prefix":
         if uri.endswith("/") and not key.endswith(b"/"):
             key += b"/"
@@ -82,7 +85,8 @@ def _browser_keys(uri: str) -> Iterator[str]:
     Tools in JavaScript decode a body, all but `;/?:@&=+$,#`, and leave one out that they cannot decode.
     """
     yield browser_key(uri)
-    yield browser_key(uri, raw=True)
+    if _PLAIN.fullmatch(uri) is None:
+        yield browser_key(uri, raw=True)
     if (sent := _SENT.match(uri)) is not None:
         for body in (unquote(_RESERVED.sub("%25", sent[2] or "")), ""):
             yield browser_key(f"{sent[1]}&{body}", raw=True)

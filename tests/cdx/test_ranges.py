@@ -10,6 +10,7 @@ from seekwarc.cdx.lines import StoredLine
 from seekwarc.cdx.ranges import date_in, distance, key_ranges
 from seekwarc.errors import FormatError
 from seekwarc.format.dates import date_of_digits
+from seekwarc.format.surt import browser_key
 from tests.support.cdx import cdxj_line
 from tests.support.odd_uris import odd_uris
 
@@ -22,6 +23,21 @@ def test_the_keys_of_both_families_are_looked_for() -> None:
         b"org,example)/blog?u=%2f ",
     ]
     assert len([*key_ranges("http://example.org/", "exact")]) == 1
+
+
+def test_what_browsers_write_as_it_is_has_one_key_of_theirs() -> None:
+    for uri in (
+        "http://a.org",
+        "https://www.a.org:443/B//c/./d/../~e/?B=1&a=.&&=",
+        "http://www.www.a.org:80?x/y",
+        "http://1.2.3/",
+        "http:///x",
+    ):
+        starts = {start for start, _ in key_ranges(uri, "exact")}
+        assert {f"{browser_key(uri, raw=raw)} ".encode() for raw in (False, True)} <= starts, uri
+    for uri in odd_uris(2000, seed=6):
+        starts = {start for start, _ in key_ranges(uri, "exact")}
+        assert {f"{browser_key(uri, raw=raw)} ".encode() for raw in (False, True)} <= starts, uri
 
 
 def test_a_host_may_end_with_a_dot_and_have_its_www() -> None:
