@@ -240,13 +240,6 @@ def test_a_full_device_is_reported(command, crawl) -> None:
     assert stderr == "seekwarc: /dev/full: cannot be written: No space left on device\n"
 
 
-def test_a_full_disk_is_reported_and_leaves_nothing(command, crawl, small_disk) -> None:
-    path = small_disk / "new.warc.zst"
-    stderr = command("concat", crawl.zst, crawl.zst, "-o", path, status=2).stderr
-    assert stderr == f"seekwarc: {path}: cannot be written: No space left on device\n"
-    assert left_in(small_disk) == []
-
-
 # Progress.
 
 

@@ -339,14 +339,6 @@ def test_several_records_in_one_member_are_distinguished(command, crawl, tmp_pat
     assert decompressed(target) == crawl.content
 
 
-@pytest.mark.parametrize("target", FORMS)
-def test_a_folder_that_cannot_be_written_to_is_reported(command, crawl, only_readable, target) -> None:
-    path = only_readable / f"new.{target}"
-    stderr = command("convert", crawl.zst, path, status=2).stderr
-    assert stderr.startswith(f"seekwarc: {path}: cannot be written: ")
-    assert left_in(only_readable) == []
-
-
 def test_a_missing_folder_is_reported(command, crawl, tmp_path) -> None:
     path = tmp_path / "not there" / "new.warc.zst"
     assert (
@@ -365,14 +357,6 @@ def test_a_folder_is_no_target(command, crawl, tmp_path) -> None:
 def test_a_full_device_is_reported(command, crawl, to) -> None:
     stderr = command("convert", crawl.zst, "/dev/full", "--to", to, status=2).stderr
     assert stderr == "seekwarc: /dev/full: cannot be written: No space left on device\n"
-
-
-@pytest.mark.parametrize("target", FORMS)
-def test_a_full_disk_is_reported_and_leaves_nothing(command, crawl, small_disk, target) -> None:
-    path = small_disk / f"new.{target}"
-    stderr = command("convert", crawl.zst, path, status=2).stderr
-    assert stderr == f"seekwarc: {path}: cannot be written: No space left on device\n"
-    assert left_in(small_disk) == []
 
 
 # That the new file holds the same is proved.

@@ -230,25 +230,6 @@ def test_files_and_output_have_to_be_named(command, tmp_path, words) -> None:
     assert "see `seekwarc pack --help`" in command("pack", *words, status=2, cwd=tmp_path).stderr
 
 
-def test_a_folder_that_cannot_be_written_to_is_reported(command, folder, only_readable) -> None:
-    path = only_readable / "new.warc.zst"
-    assert command("pack", folder, "-o", path, status=2).stderr.startswith(
-        f"seekwarc: {path}: cannot be written: "
-    )
-
-
-def test_a_full_device_is_reported(command, folder) -> None:
-    stderr = command("pack", folder, "-o", "/dev/full", status=2).stderr
-    assert stderr == "seekwarc: /dev/full: cannot be written: No space left on device\n"
-
-
-def test_a_full_disk_is_reported_and_leaves_nothing(command, folder, small_disk) -> None:
-    path = small_disk / "new.warc.zst"
-    stderr = command("pack", folder, "-o", path, status=2).stderr
-    assert stderr == f"seekwarc: {path}: cannot be written: No space left on device\n"
-    assert os.listdir(small_disk) == []
-
-
 def test_what_need_not_end_is_refused_before_anything_is_read(command, folder, tmp_path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)

@@ -266,6 +266,33 @@ def test_a_full_disk_under_standard_output_is_said(start, crawl, damaged, verb, 
     assert b"No space left on device" in stderr
 
 
+INTO_NO_ROOM = [
+    "convert FILE new.warc.zst",
+    "convert FILE new.warc.gz",
+    "convert FILE new.warc",
+    "concat FILE FILE -o new.warc.zst",
+    "pack FILE -o new.warc.zst",
+    "recover FILE new.warc.zst",
+]
+
+
+@pytest.mark.posix
+@pytest.mark.parametrize("words", INTO_NO_ROOM)
+@pytest.mark.parametrize(
+    ("place", "why"), [("small_disk", "No space left on device\n"), ("only_readable", "")]
+)
+def test_a_file_that_cannot_be_written_is_named_and_left_out(
+    command, crawl, request, words, place, why
+) -> None:
+    folder = request.getfixturevalue(place)
+    given = [str(crawl.zst) if word == "FILE" else word for word in words.split()]
+    target = str(folder / given.pop())
+    stderr = command(*given, target, status=2).stderr
+    assert stderr.startswith(f"seekwarc: {target}: cannot be written: {why}")
+    assert stderr.count("\n") == 1
+    assert os.listdir(folder) == []
+
+
 NOT_FOR_TERMINALS = {"convert": "FILE -", "concat": "FILE -o -", "dictionary train": "FILE -o -"}
 
 

@@ -302,19 +302,6 @@ def test_help_tells_what_it_does(command) -> None:
 # How it runs.
 
 
-def test_a_full_disk_is_reported_and_leaves_nothing(command, crawl, small_disk) -> None:
-    target = small_disk / "saved.warc.zst"
-    stderr = command("recover", crawl.zst, target, status=2).stderr
-    assert stderr == f"seekwarc: {target}: cannot be written: No space left on device\n"
-    assert left_in(small_disk) == []
-
-
-def test_a_folder_that_cannot_be_written_to_is_reported(command, damaged, only_readable) -> None:
-    stderr = command("recover", damaged, only_readable / "saved.warc.zst", status=2).stderr
-    assert "cannot be written" in stderr
-    assert left_in(only_readable) == []
-
-
 def test_nobody_who_reads_the_report_is_no_traceback(start, damaged, tmp_path) -> None:
     read, write = os.pipe()
     os.close(read)
