@@ -188,12 +188,6 @@ def test_a_folder_or_a_pattern_names_files(command, crawl, tmp_path, named) -> N
     assert command("concat", named, "-o", "new.warc.zst", cwd=tmp_path).out.startswith("2 files, ")
 
 
-def test_help_tells_how(command) -> None:
-    out = command("concat", "--help").out
-    for word in ("-o OUT", "--json", "--no-verify", "first file's dictionary"):
-        assert word in " ".join(out.split())
-
-
 # What is damaged.
 
 

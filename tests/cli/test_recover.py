@@ -293,12 +293,6 @@ def test_wrong_values_are_refused(command, damaged, tmp_path) -> None:
     assert not (tmp_path / "b.warc.zst").exists()
 
 
-def test_help_tells_what_it_does(command) -> None:
-    out = command("recover", "--help").out
-    for word in ("Save what is intact", "--partial", "--source-dictionary", "--json"):
-        assert word in out
-
-
 # How it runs.
 
 

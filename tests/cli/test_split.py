@@ -123,19 +123,6 @@ def test_wrong_usage_is_reported_and_leaves_nothing(command, crawl, tmp_path, wo
     assert (tmp_path / "taken-00001.warc.zst").read_bytes() == b"mine"
 
 
-def test_help_tells_how(command) -> None:
-    out = " ".join(command("split", "--help").out.split())
-    for word in (
-        "-o PATTERN",
-        "--size SIZE",
-        "--records N",
-        "--no-warcinfo",
-        "--json",
-        "part-00000.warc.zst",
-    ):
-        assert word in out
-
-
 # What goes wrong.
 
 

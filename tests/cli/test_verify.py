@@ -274,13 +274,6 @@ def test_wrong_words_are_refused(command, words) -> None:
     assert "see `seekwarc verify --help`" in stderr
 
 
-def test_help_tells_what_it_does(command) -> None:
-    out = command("verify", "--help").out
-    assert "Check files" in out
-    assert "--json" in out
-    assert "--all" in out
-
-
 def test_a_folder_is_reported(command, tmp_path) -> None:
     assert str(tmp_path) in command("verify", tmp_path, status=2).stderr
 

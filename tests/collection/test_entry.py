@@ -14,10 +14,10 @@ from seekwarc import Digest, Entry, MemoryIndex, TableTrust, WarcDate
 from seekwarc.collection.entry import describe, described, entry_of_line, is_listed, nearest, with_lengths
 from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import CdxjLine
-from seekwarc.format.warc import build_record_header
 from seekwarc.make.converting import convert
 from seekwarc.make.indexing import index
 from tests.support.foreign import Foreign
+from tests.support.headers import BASE16, BASE32, OTHER, header
 from tests.support.sources import RecordingSource
 from tests.support.writing import DATE, URI, noise, record_id
 
@@ -26,22 +26,6 @@ FORMS = {
     "gz": Foreign.gzip,
     "none": Foreign.plain,
 }
-BASE32 = "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"
-BASE16 = "SHA-1:da39a3ee5e6b4b0d3255bfef95601890afd80709"
-OTHER = "sha1:YAYSCX5QBYJ3I42H3S6NNFQ2MSVX7XZK"
-
-
-def header(kind: str, number: int, length: int, *fields: tuple[str, str], uri: str = URI) -> bytes:
-    """Make a header; a field given overrides what would be there."""
-    usual = [
-        ("WARC-Type", kind),
-        ("WARC-Record-ID", f"<{record_id(number)}>"),
-        ("WARC-Date", DATE),
-        ("WARC-Target-URI", uri),
-        ("Content-Length", str(length)),
-    ]
-    given = {name for name, _ in fields}
-    return build_record_header([*(field for field in usual if field[0] not in given), *fields]).raw
 
 
 def entry(number: int = 1, *fields: tuple[str, str], kind: str = "response") -> Entry:

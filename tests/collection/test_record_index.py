@@ -17,27 +17,10 @@ import pytest
 import seekwarc
 from seekwarc import Digest, Entry, MemoryIndex, TableReference, TableTrust, WarcDate
 from seekwarc.format.uri import as_utf8
-from seekwarc.format.warc import build_record_header
 from tests.support.foreign import gzip_member
+from tests.support.headers import BASE16, BASE32, OTHER, header
 from tests.support.sources import RecordingSource
-from tests.support.writing import DATE, URI, record_id
-
-BASE32 = "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"
-BASE16 = "SHA-1:da39a3ee5e6b4b0d3255bfef95601890afd80709"
-OTHER = "sha1:YAYSCX5QBYJ3I42H3S6NNFQ2MSVX7XZK"
-
-
-def header(kind: str, number: int, length: int, *fields: tuple[str, str], uri: str = URI) -> bytes:
-    """Make a header; a field given overrides what would be there."""
-    usual = [
-        ("WARC-Type", kind),
-        ("WARC-Record-ID", f"<{record_id(number)}>"),
-        ("WARC-Date", DATE),
-        ("WARC-Target-URI", uri),
-        ("Content-Length", str(length)),
-    ]
-    given = {name for name, _ in fields}
-    return build_record_header([*(field for field in usual if field[0] not in given), *fields]).raw
+from tests.support.writing import URI, record_id
 
 
 @pytest.fixture

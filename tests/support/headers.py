@@ -5,6 +5,9 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable
 
+from seekwarc.format.warc import build_record_header
+from tests.support.writing import DATE, URI, record_id
+
 ATTRIBUTES = {
     "WARC-Record-ID": "id",
     "Content-Length": "content_length",
@@ -39,3 +42,20 @@ SPELLINGS: dict[str, Callable[[bytes], bytes]] = {
     "base64 for URLs": base64.urlsafe_b64encode,
     "base64 for URLs, no padding": lambda raw: base64.urlsafe_b64encode(raw).rstrip(b"="),
 }
+BASE32 = "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"
+BASE16 = "SHA-1:da39a3ee5e6b4b0d3255bfef95601890afd80709"
+OTHER = "sha1:YAYSCX5QBYJ3I42H3S6NNFQ2MSVX7XZK"
+"""One digest in two spellings, and another."""
+
+
+def header(kind: str, number: int, length: int, *fields: tuple[str, str], uri: str = URI) -> bytes:
+    """Make a header; a field given overrides what would be there."""
+    usual = [
+        ("WARC-Type", kind),
+        ("WARC-Record-ID", f"<{record_id(number)}>"),
+        ("WARC-Date", DATE),
+        ("WARC-Target-URI", uri),
+        ("Content-Length", str(length)),
+    ]
+    given = {name for name, _ in fields}
+    return build_record_header([*(field for field in usual if field[0] not in given), *fields]).raw
