@@ -168,10 +168,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what only runs when asked: a million skips would hide those that matter."""
-    left_out = [item for item in items if _is_left_out(item, config)]
+    kept: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
+    for item in items:
+        (left_out if _is_left_out(item, config) else kept).append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if not _is_left_out(item, config)]
+        items[:] = kept
 
 
 def pytest_collection(session: pytest.Session) -> None:
@@ -202,10 +205,11 @@ def _is_left_out(item: pytest.Item, config: pytest.Config) -> bool:
     # A test that is asked for by its full name runs, whatever its markers.
     if any("::" in argument for argument in config.args):
         return False
-    if not config.getoption("--slow") and (sampled := item.get_closest_marker("one_in")):
+    marks = {mark.name: mark for mark in reversed([*item.iter_markers()])}
+    if not config.getoption("--slow") and (sampled := marks.get("one_in")):
         # By the sum of their places every value of a parameter comes with some values of the others.
         return sum(_places(item)) % sampled.args[0] != 0
-    return any(item.get_closest_marker(name) and not config.getoption(name) for name in ("slow", "large"))
+    return any(name in marks and not config.getoption(name) for name in ("slow", "large"))
 
 
 _SEEN: dict[tuple[str, tuple[str, ...]], dict[tuple[int, ...], int]] = {}
