@@ -47,10 +47,14 @@ def assert_shows(page, film: Path, seconds: float, rate: int) -> None:
     """Seek to a frame, and compare it with the ones around it as ffmpeg decodes them."""
     got = page.evaluate(GRAB, seconds + 0.5 / rate)
     assert got["time"] == pytest.approx(seconds, abs=0.5 / rate)
-    near = _frames_near(film, seconds, rate)
-    far = {at: _distance(frame, bytes(got["grey"])) for at, frame in near.items()}
+    far = distances(bytes(got["grey"]), film, seconds, rate)
     assert min(far, key=far.get) == pytest.approx(seconds), f"at {seconds} s: {far}"
     assert far[min(far, key=far.get)] < 6, "the frame is not what ffmpeg decodes"
+
+
+def distances(green: bytes, film: Path, seconds: float, rate: int) -> dict[float, float]:
+    """Return how far a picture is from each of the frames around a place as ffmpeg decodes them."""
+    return {at: _distance(frame, green) for at, frame in _frames_near(film, seconds, rate).items()}
 
 
 def _frames_near(film: Path, seconds: float, rate: int) -> dict[float, bytes]:

@@ -8,7 +8,7 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,10 +49,17 @@ class Window:
 
     async def framed(self, expression: str) -> Any:
         """Evaluate JavaScript in the frame of the page until it is true; return what it is then."""
+        return await self._evaluated(expression, lambda page: page["children"])
+
+    async def said(self, expression: str) -> Any:
+        """Evaluate JavaScript in the page until it is true; return what it is then."""
+        return await self._evaluated(expression, lambda page: [page])
+
+    async def _evaluated(self, expression: str, within: Callable[[Any], list[Any]]) -> Any:
         end = time.monotonic() + PATIENCE
         while True:
             tree = await self.call("browsingContext.getTree", root=self.context)
-            for frame in tree["contexts"][0]["children"]:
+            for frame in within(tree["contexts"][0]):
                 target = {"context": frame["context"]}
                 answer = await self.call(
                     "script.evaluate", expression=expression, target=target, awaitPromise=True
