@@ -1,10 +1,4 @@
-// Reads records of .warc.zst files, and ranges of them, over HTTP or from disk, in browsers and in Node.
-//
-//   const archive = new Archive(new HttpSource("https://example.org/crawl.warc.zst"));
-//   const record = await archive.record(offset, length, { seekTable }); // as a line of a CDXJ index has them
-//   const { headers, size } = await record.http();
-//   const bytes = await record.read(size + 1_000_000, size + 1_065_536);
-//
+// Reads records of .warc.zst files, and ranges of them; README.md has an example.
 // R12, W2 and so on are requirements of ../warc-zstd-seekable/index.md, from which this was written.
 
 import { Cursor, EMPTY, LIMITS, fail, join } from "./sources.js";
@@ -17,8 +11,8 @@ const ZSTD = 0xfd2fb528, SKIPPABLE = 0x184d2a5, DICTIONARY = 0x184d2a5d, TABLE =
 const MAX_BLOCK = 131072, BLANK_LINE = /\n\r{0,2}\n/;
 
 const viewOf = (bytes) => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-const latin1 = (bytes) => new TextDecoder("latin1").decode(bytes); // a character for each byte
-/** The last i with array[i] <= value. */
+const latin1 = (bytes) => new TextDecoder("latin1").decode(bytes);
+/** The last i with array[i] <= value */
 const search = (array, value) => {
   let low = 0;
   for (let high = array.length, middle; high - low > 1; array[middle] <= value ? (low = middle) : (high = middle))
@@ -26,9 +20,7 @@ const search = (array, value) => {
   return low;
 };
 
-// ---- frames ----
-
-/** The frame at the beginning of some bytes (R27), {need} if it takes more of them, null if there is none. */
+/** The frame at the beginning of some bytes (R27), {need} if it takes more of them, or null */
 export function parseFrame(b) {
   if (b.length < 8) return { need: 8 };
   const view = viewOf(b), magic = view.getUint32(0, true), flags = b[4];
@@ -47,7 +39,7 @@ export function parseFrame(b) {
     last = header & 1;
     if (type === 3 || size > MAX_BLOCK) fail("damaged", "a block that cannot be");
     blocks.push({ type, size, at: at + 3 });
-    bound += type === 2 ? MAX_BLOCK : size; // the most that it can hold
+    bound += type === 2 ? MAX_BLOCK : size;
     at += 3 + (type === 1 ? 1 : size);
     if (at > LIMITS.stored || bound > LIMITS.content + MAX_BLOCK) fail("limit", "a frame is too large");
   }
@@ -56,11 +48,11 @@ export function parseFrame(b) {
   return { magic, size, content, bound, blocks, id: number(idAt, idSize), sum: flags & 4 ? number(at, 4) : null };
 }
 
-/** The content of a frame: of the size that it states, or a table does, and with its checksum (6.3, R8, R20). */
+/** The content of a frame, of the size and checksum that are stated (6.3, R8, R20) */
 function decodeFrame(bytes, frame, dictionary, size = frame.content) {
   if (frame.id && frame.id !== dictionary?.id) fail("dictionary", `it names the dictionary ${frame.id}`);
   if (size > frame.bound) fail("damaged", "it cannot hold as much as is stated");
-  let content = new Uint8Array(size ?? frame.bound); // parseFrame has limited what a frame can hold
+  let content = new Uint8Array(size ?? frame.bound); // parseFrame limits it
   try { content = content.subarray(0, decodeBlocks(bytes, frame.blocks, content, dictionary)); } catch (error) {
     fail("damaged", error.message, error);
   }
@@ -69,9 +61,7 @@ function decodeFrame(bytes, frame, dictionary, size = frame.content) {
   return content;
 }
 
-// ---- seek tables ----
-
-/** The table that ends at `end`, or null unless it passes R12; `get(start, stop)` returns bytes of the file. */
+/** The table that ends at `end` if it passes R12, or null */
 async function tableBefore(get, end, lowest) {
   const foot = end - lowest >= 17 ? await get(end - 9, end) : EMPTY;
   if (foot.length < 9 || viewOf(foot).getUint32(5, true) !== FOOT) return null;
@@ -80,7 +70,7 @@ async function tableBefore(get, end, lowest) {
   const bytes = await get(end - size, end), view = viewOf(bytes);
   if (bytes.length < size || view.getUint32(0, true) !== TABLE) return null;
   if (view.getUint32(4, true) !== size - 8) return null;
-  const starts = new Float64Array(count + 1), contents = new Float64Array(count + 1); // of entries, and the end
+  const starts = new Float64Array(count + 1), contents = new Float64Array(count + 1);
   for (let i = 0; i < count; i++) {
     const stored = view.getUint32(8 + i * entry, true), content = view.getUint32(12 + i * entry, true);
     if (!stored && content) return null;
@@ -94,16 +84,16 @@ async function tableBefore(get, end, lowest) {
   return { anchor, count, starts, contents, bytes, sumOf };
 }
 
-const NAMED = /^(\d+) (\d+) sha256:([0-9a-f]{64})$/; // the field "seekTable" of a CDXJ index (R25)
+const NAMED = /^(\d+) (\d+) sha256:([0-9a-f]{64})$/; // seekTable (R25)
 const hex = (bytes) => [...new Uint8Array(bytes)].map((it) => it.toString(16).padStart(2, "0")).join("");
 
 export class Archive {
   constructor(source) {
     Object.assign(this, { source, nearby: new Cursor(source, 0), fetching: [] });
-    Object.assign(this, { cache: new Map(), cached: 0 }); // contents of frames, those used last at the end
+    Object.assign(this, { cache: new Map(), cached: 0 }); // frames that were used last are at the end
   }
 
-  /** The dictionary of the file, or null; read once, and again after an error. */
+  /** The dictionary of the file, or null; read again after an error */
   dictionary() {
     return (this.known ??= this.#dictionary().catch((error) => { this.known = null; throw error; }));
   }
@@ -123,7 +113,6 @@ export class Archive {
     try { return readDictionary(data); } catch (error) { return fail("dictionary", error.message, error); }
   }
 
-  /** The content of a frame, from the cache or its bytes. */
   #content(at, bytes, frame, dictionary, listedSize) {
     const key = `${at}:${frame.size}`;
     let held = this.cache.get(key);
@@ -143,7 +132,7 @@ export class Archive {
     return held.content;
   }
 
-  /** Frames from a place on, up to the end of the file, with their content; skippable ones have none. */
+  /** Frames from a place on, with their content */
   async *frames(start, cursor) {
     const dictionary = await this.dictionary();
     for (let at = start, frame; ; at += frame.size) {
@@ -160,27 +149,27 @@ export class Archive {
     }
   }
 
-  /** The record at a place, as an index states it; all but `offset` may be missing. `signal` aborts requests. */
+  /** The record at a place; all but `offset` may be missing */
   async record(offset, length = null, { seekTable = null, signal } = {}) {
     const isLarge = length === null || length > MAX_BLOCK, [, at, size, digest] = NAMED.exec(seekTable) ?? [];
     const cursor = new Cursor(this.source, isLarge ? 16384 : Math.max(length, 4096), signal);
     const tail = new Cursor(this.source, 0, signal), isNone = seekTable && !digest;
-    const end = isNone ? null : digest ? +at + +size : length && offset + length; // of the record's table
+    const end = isNone ? null : digest ? +at + +size : length && offset + length; // of its table
     const guess = digest ? Math.min(+size, LIMITS.table) : Math.min(65536, Math.max(4096, length >>> 13));
-    const from = Math.max(offset, end - guess); // dictionary, header and table are asked for at the same time
+    const from = Math.max(offset, end - guess); // with the dictionary and the header (R31)
     const asked = isLarge && end ? this.source.read(from, end, signal) : Promise.resolve(EMPTY);
     asked.catch(() => {});
     const content = new Content(this.frames(offset, cursor));
     const { fields, headerSize, blockSize } = await content.header(offset);
     const walked = content.frames.slice(content.frames.findIndex((it) => it.content.length)); // R4
     const record = new Record(this, { offset: walked[0].at, fields, headerSize, blockSize });
-    this.nearby = cursor; // it often holds the HTTP head as well
+    this.nearby = cursor; // it may hold the HTTP head
     if (content.bytes.length < headerSize + blockSize && !isNone)
       record.table = await this.#tableOf(record, walked, end, digest, tail.holding(from, await asked));
     return record;
   }
 
-  /** The table of a record: its own, or else that of the file (R14, R15, R24, R26); null if it has none. */
+  /** The table of a record: its own, or that of the file (R14, R15, R24, R26), or null */
   async #tableOf({ offset, headerSize, blockSize }, walked, end, digest, cursor) {
     const size = headerSize + blockSize + 4;
     if (end) {
@@ -198,7 +187,7 @@ export class Archive {
       if (end > offset) continue;
       const { starts, contents } = table, first = search(starts, offset), total = contents[first] + size;
       let stop = search(contents, total);
-      while (stop && contents[stop - 1] === total) stop--; // entries without content may follow it
+      while (stop && contents[stop - 1] === total) stop--; // entries without content (R15)
       if (starts[first] !== offset || contents[stop] !== total || stop <= first) return null;
       const frame = parseFrame(await this.source.read(starts[stop - 1], starts[stop - 1] + 18));
       const listed = contents[stop] - contents[stop - 1];
@@ -208,14 +197,14 @@ export class Archive {
     return null;
   }
 
-  /** Contents of frames that a table lists, of i and more up to j: those that one request gets. */
+  /** Contents of the frames from i on that one request gets, up to j */
   async listed(table, i, j, signal) {
     const { starts, sumOf } = table, from = starts[i];
     const frameOf = (n) => {
       const frame = this.cache.get(`${starts[n]}:${starts[n + 1] - starts[n]}`)?.frame;
-      return frame?.sum === null && sumOf(n) !== null ? null : frame; // its content was not compared with that
+      return frame?.sum === null && sumOf(n) !== null ? null : frame; // not compared yet
     };
-    // Players give up a range and ask again from where they were: what is on its way is not fetched again.
+    // Players give up a range and ask again from where they were.
     await this.fetching.find((it) => it.from <= from && it.to > from)?.work.catch(() => {});
     if (frameOf(i)) return this.#checked(table, i, i + 1, EMPTY, await this.dictionary(), frameOf);
     let k = i + 1;
@@ -229,7 +218,7 @@ export class Archive {
     return work.finally(() => this.fetching.splice(this.fetching.indexOf(running), 1));
   }
 
-  /** Contents of frames i to j, each of which has to be as it is listed (6.3). */
+  /** Contents of frames i to j, if they are as listed (6.3) */
   #checked({ starts, contents, sumOf }, i, j, bytes, dictionary, frameOf) {
     return Array.from({ length: j - i }, (_, k) => {
       const n = i + k, at = starts[n], part = bytes.subarray(at - starts[i], starts[n + 1] - starts[i]);
@@ -241,7 +230,7 @@ export class Archive {
     });
   }
 
-  /** All records in order, read without tables (R18). Each has to be done with before the next is taken. */
+  /** All records in order, without tables (R18); the pieces of each are read before the next */
   async *records() {
     const content = new Content(this.frames(0, new Cursor(this.source, 1 << 18)));
     let isEmpty = true;
@@ -261,7 +250,7 @@ export class Archive {
 
 const agree = (sum, listed) => sum === null || listed === null || sum === listed;
 
-/** A part of a table, entries `first` to `stop`, if the frames of the header are as it lists them (R16, R17). */
+/** Entries `first` to `stop` of a table, if it fits the frames of the header (R16, R17), or null */
 function fitting(table, first, stop, walked) {
   const { starts, contents, sumOf } = table;
   for (let i = first; i < stop; i++) if (contents[i] === contents[i + 1]) return null;
@@ -273,11 +262,10 @@ function fitting(table, first, stop, walked) {
   return walked.every(isListed) ? { ...table, first, stop } : null;
 }
 
-/** The content of frames in order: `bytes` of it from `position` on, and the frames that these were found in. */
+/** Content in order: `bytes` of it from `position` on, and the frames that these are in */
 class Content {
   constructor(walk) { Object.assign(this, { walk, bytes: EMPTY, position: 0, frames: [], left: 0 }); }
 
-  /** Take the next frame that has content; false at the end of the file. */
   async more() {
     for (;;) {
       const { value: frame, done } = await this.walk.next();
@@ -287,7 +275,7 @@ class Content {
       if (frame.content.length) return true;
     }
   }
-  /** Whether a line break comes next (R3). */
+  /** R3 */
   async isAtBreak() { return (this.bytes.length || (await this.more())) && [10, 13].includes(this.bytes[0]); }
   take(count) {
     const taken = this.bytes.subarray(0, count);
@@ -296,7 +284,6 @@ class Content {
     this.frames = this.frames.filter((it) => it.begin + it.content.length > this.position);
     return taken;
   }
-  /** What is left of a block. */
   async *pieces() {
     while (this.left) {
       if (!this.bytes.length && !(await this.more())) fail("damaged", "the file ends within a record");
@@ -318,7 +305,7 @@ class Content {
   }
 }
 
-/** The first field of each name, in lower case; lines that are folded are joined. */
+/** The first field of each name, in lower case (R29) */
 function fieldsOf(text) {
   const fields = new Map();
   for (const line of text.replace(/\r*\n[ \t]+/g, " ").split(/\r*\n/).slice(1)) {
@@ -334,16 +321,16 @@ function parseHeader(bytes) {
   return { fields, headerSize: bytes.length, blockSize: +fields.get("content-length") };
 }
 
-/** A record: `offset`, `fields` by their names in lower case, `blockSize`, and `table`, null without one. */
+/** `offset`, `fields` by their names in lower case, `blockSize`, and `table` or null */
 export class Record {
   constructor(archive, parts) { Object.assign(this, { archive, table: null }, parts); }
 
-  /** Bytes [start, stop) of the block, in pieces. */
+  /** Bytes [start, stop) of the block, in pieces */
   async *stream(start, stop, signal) {
     const end = Math.min(stop, this.blockSize) + this.headerSize, { table, archive } = this;
     let at = start + this.headerSize;
     if (at >= end) return;
-    if (!table) { // from the beginning of the record, frame after frame
+    if (!table) {
       let begin = 0;
       for await (const { content } of archive.frames(this.offset, new Cursor(archive.source, 1 << 18, signal))) {
         const piece = content.subarray(Math.max(at - begin, 0), end - begin);
@@ -356,7 +343,7 @@ export class Record {
     }
     const { contents } = table, base = contents[table.first];
     const last = search(contents, base + end - 1) + 1;
-    for (let i = search(contents, base + at), count = 2; at < end; count *= 2) // more at a time as it goes on
+    for (let i = search(contents, base + at), count = 2; at < end; count *= 2)
       for (const content of await archive.listed(table, i, Math.min(last, i + count), signal)) {
         const begin = contents[i++] - base;
         yield content.subarray(at - begin, end - begin);
@@ -370,11 +357,11 @@ export class Record {
     return new Uint8Array(await new Blob(parts).arrayBuffer());
   }
 
-  /** {status, headers, size} of the HTTP head of the block (W2), or null. */
+  /** {status, headers, size} of the HTTP head (W2), or null */
   async http() {
     let head = null, text = "";
     if (!/^(application|message)\/http\s*(;|$)/i.test(this.fields.get("content-type"))) return null;
-    for await (const piece of this.stream(0, LIMITS.httpHead)) { // the first piece has all of it, as a rule
+    for await (const piece of this.stream(0, LIMITS.httpHead)) {
       text += latin1(piece);
       head = parseHead(text);
       if (head && !head.isInterim) break;

@@ -1,5 +1,4 @@
-// Bytes of a file, over HTTP or from disk. A source has `size`, null until it is known, and `read(start, stop)`,
-// which returns fewer bytes only at the end of the file.
+// Sources have `size`, null until it is known, and `read(start, stop)`, short only at the end of the file.
 
 /** Its `kind` is "http", "no-ranges", "changed" (the file), "limit", "damaged", "dictionary" or "no-record". */
 export class WarcError extends Error {
@@ -7,7 +6,7 @@ export class WarcError extends Error {
 }
 export const fail = (kind, message, cause) => { throw new WarcError(kind, message, cause); };
 
-/** All are bytes but `headerFrames` and `chain`, a number of file tables. They may be changed before use. */
+/** In bytes, but for `headerFrames` and `chain`, the number of file tables */
 export const LIMITS = {
   content: 64 << 20, stored: 80 << 20, table: 64 << 20, dictionary: 16 << 20, header: 1 << 20,
   headerFrames: 1024, httpHead: 65536, cache: 96 << 20, request: 4 << 20, chain: 8,
@@ -37,7 +36,7 @@ export class HttpSource {
       this.requests++;
       answer = await this.fetch(this.url, request).catch((error) => {
         if (signal?.aborted) throw error;
-        return this.fetch(this.url, request); // once more: the host may have closed a kept connection
+        return this.fetch(this.url, request); // the host may have closed a kept connection
       });
       const bytes = await this.#bytes(answer, start, stop);
       this.bytes += bytes.length;
@@ -49,7 +48,7 @@ export class HttpSource {
     }
   }
 
-  /** The bytes of an answer, which has to be as stored, and of the version of the first answer (R6). */
+  /** R30, R32 */
   async #bytes({ status, headers, body }, start, stop) {
     const [, first, last, size] = /^bytes (?:(\d+)-(\d+)|\*)\/(\d+)$/.exec(headers.get("Content-Range")) ?? [];
     const version = headers.get("ETag") ?? headers.get("Last-Modified");
@@ -73,7 +72,7 @@ export class HttpSource {
   }
 }
 
-/** A file on disk, in Node. */
+/** In Node */
 export class FileSource {
   static async open(path) {
     const handle = await (await import("node:fs/promises")).open(path);
@@ -87,7 +86,7 @@ export class FileSource {
   close() { return this.handle.close(); }
 }
 
-/** Bytes of a source in order: what is fetched beyond those that are wanted grows as it goes on. */
+/** Bytes in order: what is fetched beyond those wanted grows */
 export class Cursor {
   constructor(source, ahead, signal) { Object.assign(this, { source, ahead, signal, start: 0, bytes: EMPTY }); }
   get end() { return this.start + this.bytes.length; }

@@ -1,4 +1,3 @@
-// XXH64 with seed 0, of which Zstandard frames and seek tables hold the low 32 bits.
 // A 64-bit number is two halves of 32 bits, H and L: several times as fast as BigInt.
 
 const [P1, P2, P3, P4, P5] = [
@@ -6,14 +5,14 @@ const [P1, P2, P3, P4, P5] = [
   [0x85ebca77, 0xc2b2ae63], [0x27d4eb2f, 0x165667c5],
 ].map(([h, l]) => [h | 0, l | 0]);
 
-let H = 0, L = 0; // the number that is being worked on
+let H = 0, L = 0;
 
 function plus(h, l) {
   const sum = (L >>> 0) + (l >>> 0);
   H = (H + h + (sum > 0xffffffff ? 1 : 0)) | 0;
   L = sum | 0;
 }
-function times([bh, bl]) { // in parts of 16 bits; no sum of unsigned parts exceeds 32 bits
+function times([bh, bl]) { // in parts of 16 bits
   const al = L & 0xffff, ah = L >>> 16, cl = bl & 0xffff, ch = bl >>> 16;
   const low = Math.imul(al, cl), one = Math.imul(ah, cl) + (low >>> 16), two = Math.imul(al, ch);
   const middle = (one & 0xffff) + (two & 0xffff);
@@ -31,7 +30,7 @@ function fold(n) { // x ^= x >>> n
   else { L ^= (L >>> n) | (H << (32 - n)); H ^= H >>> n; }
 }
 
-/** Return the low 32 bits of XXH64. */
+/** The low 32 bits of XXH64, seed 0 */
 export function xxh64Low(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length), size = bytes.length;
   const word = (place) => { L = view.getInt32(place, true); H = view.getInt32(place + 4, true); };

@@ -1,15 +1,11 @@
-// A Zstandard decoder with dictionaries, written from RFC 8878, whose sections are cited. It decodes the blocks
-// of a whole frame, which reader.js has found and measured before, into memory of known size. Each turn of a loop
-// writes to that memory, or reads a bit, so damaged data end it soon: with a ZstdError.
+// A Zstandard decoder, written from RFC 8878, whose sections are cited. It decodes the blocks that reader.js has
+// found into memory of known size. Each turn of a loop writes to it or reads a bit, so damaged data end soon.
 
-/** The data are not what RFC 8878 allows. */
 export class ZstdError extends Error {}
 const fail = (what) => { throw new ZstdError(what); };
 const log2 = (n) => 31 - Math.clz32(n);
 
-// ---- FSE tables (4.1) ----
-
-/** Spread symbols over the states; a state gives its symbol, and the next state is `base` plus so many bits. */
+/** By state: its symbol, and the next state, `base` plus so many bits (4.1) */
 function fseTable(norm, count, accuracy) {
   const size = 1 << accuracy, mask = size - 1, step = (size >> 1) + (size >> 3) + 3;
   const symbols = new Uint8Array(size), bits = new Uint8Array(size), base = new Uint16Array(size);
@@ -33,7 +29,7 @@ function fseTable(norm, count, accuracy) {
   return { symbols, bits, base, accuracy };
 }
 
-/** Read the description of a table in src [start, end) (4.1.1): the table, and where its description ends. */
+/** A table, and where its description ends (4.1.1) */
 function readFse(src, start, end, most, symbolsMost) {
   let p = start * 8;
   const last = end * 8;
@@ -66,15 +62,13 @@ function readFse(src, start, end, most, symbolsMost) {
 
 const oneSymbol = (s) => fseTable([...Array(s).fill(0), 1], s + 1, 0);
 
-/** Bits of a stream that is read from its end backwards, below the mark in its last byte (4.1). */
+/** Bits below the mark in the last byte: streams are read from their end (4.1) */
 function bitsLeft(src, start, end) {
   if (end <= start || !src[end - 1]) fail("bitstream");
   return (end - start - 1) * 8 + log2(src[end - 1]);
 }
 
-// ---- Huffman codes (4.2) ----
-
-/** Read the description of a tree (4.2.1): a table of all `most` next bits, and where the description ends. */
+/** A table of all `most` next bits, and where its description ends (4.2.1) */
 function readHuffman(src, start, end) {
   const weights = [];
   let at = start + 1;
@@ -140,25 +134,23 @@ function huffmanStream({ symbols, bits, most }, src, start, end, out, from, to) 
   if (p) fail("Huffman stream");
 }
 
-// ---- compressed blocks (3.1.1.3) ----
-
 const MAX_BLOCK = 131072;
-// Literal and match lengths by code: each base is the one before plus what the bits of its code can add.
+// Each base is the one before plus what the bits of its code can add.
 const LL_BITS = [...Array(16).fill(0), 1, 1, 1, 1, 2, 2, 3, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16];
 const ML_BITS = [...Array(32).fill(0), 1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16];
 const bases = (bits, first) =>
   bits.map((_, code) => bits.slice(0, code).reduce((sum, n) => sum + (1 << n), first));
 const LL_BASE = bases(LL_BITS, 0), ML_BASE = bases(ML_BITS, 3);
-// The predefined distributions (3.1.1.3.2.2); -1 is "less than one".
+// 3.1.1.3.2.2; -1 is "less than one"
 const LL_NORM = [4, 3, ...Array(11).fill(2), 1, 1, 1, ...Array(9).fill(2), 3, 2, 1, 1, 1, 1, 1, -1, -1, -1, -1];
 const ML_NORM = [1, 4, 3, ...Array(6).fill(2), ...Array(37).fill(1), ...Array(7).fill(-1)];
 const OF_NORM = [...Array(6).fill(1), 2, 2, 2, ...Array(15).fill(1), ...Array(5).fill(-1)];
-// Of literal lengths, offsets, match lengths: predefined, its accuracy, and the most of accuracy and symbol.
+// Literal lengths, offsets, match lengths: predefined, its accuracy, most accuracy and symbol
 const KINDS = [[LL_NORM, 6, 9, 35], [OF_NORM, 5, 8, 31], [ML_NORM, 6, 9, 52]];
 const PREDEFINED = KINDS.map(([norm, accuracy]) => fseTable(norm, norm.length, accuracy));
 const literalMemory = new Uint8Array(MAX_BLOCK);
 
-/** The literals of a block (3.1.1.3.1), and where their section ends. */
+/** Literals, and where their section ends (3.1.1.3.1) */
 function literals(src, start, end, state) {
   const type = src[start] & 3, format = (src[start] >> 2) & 3;
   if (type < 2) {
@@ -195,7 +187,7 @@ function literals(src, start, end, state) {
   return [literalMemory.subarray(0, size), stop];
 }
 
-/** Decode src [start, end) into `out` from `op` on; return where its content ends. */
+/** Decode a block into `out` from `op` on; return where its content ends (3.1.1.3) */
 function compressedBlock(src, start, end, out, op, state) {
   const [lit, sequencesAt] = literals(src, start, end, state), first = op;
   let at = sequencesAt, count = src[at++], lp = 0;
@@ -261,7 +253,7 @@ function compressedBlock(src, start, end, out, op, state) {
   return op + rest;
 }
 
-/** Read a dictionary (5): its ID, its tables and its content. */
+/** 5 */
 export function readDictionary(src) {
   if (src.length < 8) fail("dictionary cut off");
   const view = new DataView(src.buffer, src.byteOffset, src.length);
@@ -276,7 +268,7 @@ export function readDictionary(src) {
   return { id, huffman, tables, repeat, content };
 }
 
-/** Decode blocks {type, size, at}, `at` being their place in `src`, into `out`; return the number of bytes. */
+/** Decode blocks {type, size, at}, `at` in `src`, into `out`; return the number of bytes */
 export function decodeBlocks(src, blocks, out, dictionary = null) {
   const { huffman, tables = [], repeat = [1, 4, 8], content = new Uint8Array(0) } = dictionary ?? {};
   const state = { huffman, tables: [...tables], repeat, before: content };
