@@ -73,7 +73,7 @@ class SidecarFile:
     def __init__(self, source: Fetcher, archive: Fetcher, *, limit: int) -> None:
         found = read_table_before(source, source.size or 0, floor=0, tail=TAIL, limit=limit)
         if found is None or found[0].anchor(found[1]) or found[0].checksums is None:
-            raise FormatError("it does not end in the seek table of a sidecar, with checksums of all its frames")
+            raise FormatError("it does not end in the seek table of a sidecar, with checksums of frames")
         self._context = FrameContext(source, FrameDecoder(lambda: None), cache_size=CACHE_SIZE, threads=1)
         self._content = FrameRun(self._context, 0, found[0])
         self._directory = Directory(self._content.read, found[0].content_size, limit)
