@@ -51,7 +51,8 @@ def application(
     captures = capture_routes(library.capture, known=library.known_capture)
     routes = [
         Mount("/api", routes=api_routes(library, replay.address if replay is not None else None, search)),
-        *(Route(it.path, with_allowed([it], allow)) for it in captures),
+        # Without origins, another application around each would change nothing.
+        *((Route(it.path, with_allowed([it], allow)) for it in captures) if allow else captures),
     ]
     if replay is not None:
         routes += bar_routes(library, replay)
@@ -66,5 +67,5 @@ def application(
             routes.append(Route(f"/{file.name}", page))
             if file.name == "index.html":
                 routes.append(Route("/", page))
-    middleware = [Middleware(KnownHosts, allowed_hosts=list(hosts), www_redirect=False)]
+    middleware = [Middleware(KnownHosts, allowed_hosts=list(hosts))]
     return Starlette(routes=routes, middleware=middleware, exception_handlers=HANDLERS)

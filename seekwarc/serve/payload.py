@@ -237,7 +237,7 @@ class _PartEndpoint:
 def _original(scope: Scope, found: ServedRecord | None) -> Iterator[tuple[str, str]]:
     """Yield the field that names the URI of a capture, if it is not the one that was asked for (RFC 7089)."""
     asked = _query(scope["query_string"]).get("uri")
-    uri = found.record.target_uri if found is not None else None
+    uri = found.uri if found is not None else None
     if asked is not None and uri is not None and _is_another(asked, uri):
         yield "link", f'<{quote(as_utf8(uri), safe=KEPT)}>; rel="original"'
 

@@ -80,16 +80,18 @@ class Representation:
             size, body = 0, iter(())
         # The status is sent only after the first bytes were read, so that a failure is another status.
         first = next(body, b"")
-        return Beginning(int(answer.status), list(self.fields(answer)), size, first, body)
+        return Beginning(int(answer.status), self.fields(answer), size, first, body)
 
     def answer(self, asked: Mapping[str, str]) -> Answer | None:
         """Decide how a request is answered; None as `begin`."""
-        needed = bytes_needed(asked, etag=self.etag, modified=self.modified, at_once=MAX_STEP)
-        # Even if no byte is needed, try to find the size: players seek only in bodies that have one.
-        found = self.extent.look_ahead(needed or END, TURN)
-        size = self.extent.known_size
-        if size is None and needed != 0 and not found:
-            return None
+        size, needed = self.extent.known_size, None
+        if size is None:
+            needed = bytes_needed(asked, etag=self.etag, modified=self.modified, at_once=MAX_STEP)
+            # Even if no byte is needed, try to find the size: players seek only in bodies that have one.
+            found = self.extent.look_ahead(needed or END, TURN)
+            size = self.extent.known_size
+            if size is None and needed != 0 and not found:
+                return None
         answer = decide(asked, size=size, etag=self.etag, modified=self.modified, known=needed or 0)
         return self._up_to_hole(answer) if self.extent.holes else answer
 
@@ -104,25 +106,27 @@ class Representation:
             return replace(answer, stop=min(stop, next(begins, stop)))
         return answer
 
-    def fields(self, answer: Answer) -> Iterator[tuple[str, str]]:
-        """Yield the fields of an answer."""
+    def fields(self, answer: Answer) -> list[tuple[str, str]]:
+        """Return the fields of an answer."""
         if answer.status in (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT):
-            yield from self.headers
+            found = [*self.headers]
             if answer.stop is not None:
-                yield "content-length", str(answer.stop - answer.start)
+                found.append(("content-length", str(answer.stop - answer.start)))
         else:
             # An answer without a body has no fields that describe one.
-            yield from (field for field in self.headers if not field[0].startswith("content-"))
+            found = [field for field in self.headers if not field[0].startswith("content-")]
             if answer.status is not HTTPStatus.NOT_MODIFIED:
-                yield "content-length", "0"
+                found.append(("content-length", "0"))
         size = self.extent.known_size
         if answer.status is HTTPStatus.PARTIAL_CONTENT and answer.stop is not None:
-            yield "content-range", f"bytes {answer.start}-{answer.stop - 1}/{'*' if size is None else size}"
+            total = "*" if size is None else size
+            found.append(("content-range", f"bytes {answer.start}-{answer.stop - 1}/{total}"))
         elif answer.status is HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-            yield "content-range", f"bytes */{size}"
-        yield "etag", self.etag
+            found.append(("content-range", f"bytes */{size}"))
+        found.append(("etag", self.etag))
         if self.modified is not None:
-            yield "last-modified", _http_date(self.modified)
+            found.append(("last-modified", _http_date(self.modified)))
+        return found
 
     def _body(self, answer: Answer) -> Iterator[bytes]:
         for position, length in self.steps(answer):

@@ -59,6 +59,11 @@ class ServedRecord:
         """The frames of the record, which are found once."""
         return FrameMap(self.record)
 
+    @cached_property
+    def uri(self) -> str | None:
+        """The URI of the record."""
+        return self.record.target_uri
+
     @contextmanager
     def charge(self, view: View | None) -> Iterator[None]:
         """Charge a view, if there is one, with reads of this record; note in it the error that ends them."""

@@ -35,3 +35,15 @@ def test_http_1_0_needs_no_host_but_on_the_port_of_the_frame(library, monkeypatc
         ):
             request = b"GET / HTTP/%s\r\n%s\r\n" % (version, host)
             assert (status(main.port, request), status(other.port, request)) == expected, request
+
+
+def test_a_name_that_was_let_in_lets_in_no_other(library) -> None:
+    with running(application(library)) as server:
+        for host, expected in (
+            (b"localhost", 200),
+            (b"localhost", 200),
+            (b"localhost.evil", 400),
+            (b"", 400),
+        ):
+            assert status(server.port, b"GET / HTTP/1.1\r\nHost: %s\r\n\r\n" % host) == expected
+            assert status(server.port, b"GET / HTTP/1.1\r\n\r\n") == 400
