@@ -7,7 +7,8 @@ import re
 import pytest
 
 from seekwarc.serve.app import application
-from tests.serve.asgi import Client
+from tests.serve.asgi import Client, scope_of
+from tests.support.work import at_most_calls
 
 
 def test_the_policy_of_the_page_allows_no_other_origin(client) -> None:
@@ -94,3 +95,19 @@ def test_every_answer_has_nosniff(client, found) -> None:
         assert headers["referrer-policy"] == "no-referrer"
         assert headers["cross-origin-resource-policy"] == "same-origin"
         assert "set-cookie" not in headers
+
+
+def test_a_range_of_an_open_capture_takes_few_calls(library, client) -> None:
+    uri, asked = {"uri": "http://example.org/film.mp4"}, {"range": "bytes=1000-4999"}
+    expected = client.get("/payload", headers=asked, **uri)
+    app, sent = client.app, []
+
+    async def send(message: dict[str, object]) -> None:
+        sent.append(message)
+
+    # Its frame is decoded, and its host known, since it was asked for before.
+    answer = app(scope_of("GET", "/payload", uri, asked), None, send)
+    with at_most_calls(215), pytest.raises(StopIteration):
+        answer.send(None)
+    assert [it.get("body") for it in sent] == [None, expected.body]
+    assert len(expected.body) == 4000
