@@ -27,7 +27,7 @@ from seekwarc.read.search import RecordSearch
 __all__ = ["searched_starts"]
 
 REACH: Final = 4 << 20
-"""Bytes from each place on in which a record is looked for: there is none in the midst of a large one."""
+"""Bytes from each place on in which a record is looked for: in the midst of a large one, none begins."""
 REACH_AFAR: Final = 1 << 20
 MAX_ATTEMPTS: Final = 4
 """Members that begin like a record, but are not the file's own, before a place is given up."""
