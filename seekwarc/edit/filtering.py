@@ -1,9 +1,9 @@
 """A part of an archive: the chosen records, and what belongs to them, copied without compressing them again.
 
 Plan: a first pass reads the headers of all records, and notes which are chosen. Records that belong to these
-are found in the notes. A second pass copies the records from their places, small ones near each other together. If it
-finds a damaged one, which shows only when some of it is in the new file, that file is dropped; the next
-attempt checks every record before it is copied.
+are found in the notes. A second pass copies the records from their places, small ones near each other
+together. If it finds a damaged one, which shows only when some of it is in the new file, that file is
+dropped; the next attempt checks every record before it is copied.
 """
 
 from __future__ import annotations

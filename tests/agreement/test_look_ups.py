@@ -260,7 +260,9 @@ NOTES = (
 
 
 @pytest.mark.parametrize(("kind", "field"), NOTES)
-def test_a_later_note_on_a_page_is_not_taken_for_it(tmp_path: Path, kind: str, field: str) -> None:
+def test_a_later_note_on_a_page_is_not_taken_for_it(
+    tmp_path: Path, kind: str, field: str, run_cli: Callable[..., subprocess.CompletedProcess[bytes]]
+) -> None:
     files = named(tmp_path)
     uri = "http://e.org/page"
     note = record(uri, "2026-01-01T00:00:00Z", b"a note")
@@ -272,5 +274,4 @@ def test_a_later_note_on_a_page_is_not_taken_for_it(tmp_path: Path, kind: str, f
     for name, way in ways(files):
         assert way(uri) == b"the page", name
     for words in ([files["warc.gz"]], ["--index", files["cdxj"]], [files["wacz"]]):
-        command = [sys.executable, "-m", "seekwarc", "cat", *words, "--uri", uri]
-        assert subprocess.run(command, check=True, capture_output=True).stdout == b"the page"
+        assert run_cli("cat", *words, "--uri", uri).stdout == b"the page"
