@@ -25,6 +25,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -47,9 +48,17 @@ MIN_SIZE = 64
 """MiB; below it, 16 MiB reads say little."""
 
 
+def processor_name() -> str:
+    """Return the processor's name: ratios depend on it, and on what libraries choose for it."""
+    names = Path("/proc/cpuinfo")
+    found = re.search(r"model name\s*: (.+)", names.read_text()) if names.exists() else None
+    return found[1] if found is not None else platform.processor() or platform.machine()
+
+
 def machine(size: int) -> dict[str, object]:
     command = subprocess.run(["zstd", "--version"], capture_output=True, text=True, check=True).stdout
     return {
+        "processor": processor_name(),
         "cores": len(os.sched_getaffinity(0)),
         "python": platform.python_version(),
         "codec": LIBRARY.NAME,
@@ -92,7 +101,8 @@ def measure(folder: Path, size: int, only: Sequence[str], target: Path) -> None:
         results += [replace(result, line=line.key) for result in line.measure(data)]
     facts = machine(size)
     table = as_table(results)
-    measured_on = f"{size} MiB payloads, {facts['cores']} cores, Python {facts['python']}, {facts['codec']}"
+    cores = f"{facts['cores']} cores of {facts['processor']}"
+    measured_on = f"{size} MiB payloads, {cores}, Python {facts['python']}, {facts['codec']}"
     print(f"{measured_on}\n\n{table}")
     note = f"{measured_on}. Green reaches the upright line, its target; ✗ does not; blue has none"
     save(target, as_json(results, facts), table, as_svg(results, note))

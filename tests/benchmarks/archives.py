@@ -88,11 +88,15 @@ def iterate_zst(data: Data) -> list[Result]:
             "30,000 small records of a .warc.zst, headers",
             timed_iteration(our_headers, path),
             [Peer("FastWARC", timed_iteration(fastwarc_headers, path), 2.0)],
+            least=7,
+            processor=True,
         ),
         *compare(
             "30,000 of a .warc.zst, HTTP parsed and bodies read",
             timed_iteration(our_bodies, path),
             [Peer("FastWARC", timed_iteration(fastwarc_bodies, path), 1.6)],
+            least=7,
+            processor=True,
         ),
     ]
 
@@ -148,6 +152,8 @@ def iterate_gz(data: Data) -> list[Result]:
                 Peer("warcio", timed_iteration(warcio_headers, path), 4),
             ],
             budget=16,
+            least=7,
+            processor=True,
         ),
         *compare(
             "30,000 of a .warc.gz, HTTP parsed and bodies read",
@@ -157,6 +163,8 @@ def iterate_gz(data: Data) -> list[Result]:
                 Peer("warcio", timed_iteration(warcio_bodies, path), 3.5),
             ],
             budget=16,
+            least=7,
+            processor=True,
         ),
     ]
 

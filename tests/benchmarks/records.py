@@ -76,7 +76,9 @@ def write(data: Data) -> list[Result]:
             if kind == "gz":
                 peers.append(Peer("warcio", timed(partial(warcio_written, path, pages)), 1.0))
             what = f"writing {len(pages):,} responses of {name}, .warc.{kind}"
-            results += compare(what, timed(partial(ours_written, path, pages)), peers, least=3)
+            results += compare(
+                what, timed(partial(ours_written, path, pages)), peers, least=7, processor=True
+            )
             path.unlink()
     return results
 
@@ -103,7 +105,7 @@ def commands(
                 Peer(peer, command(BIN / line[0], *line[1:]), 1.0) for peer, line in peers(path, out).items()
             ]
             what = f"`{verb}`, {count:,} responses of {name}, .warc.{kind}"
-            results += compare(what, command(BIN / "seekwarc", *mine), others, least=2)
+            results += compare(what, command(BIN / "seekwarc", *mine), others, least=2, processor=True)
             out.unlink(missing_ok=True)
     return results
 

@@ -7,6 +7,7 @@ these ratios and their quartiles.
 
 from __future__ import annotations
 
+import os
 import random
 import statistics
 import time
@@ -195,11 +196,47 @@ def alternate(
     return rounds
 
 
+def processor_seconds() -> float:
+    """Return the processor time of this process and of those that it has run, all threads together."""
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system
+
+
 def compare(
-    what: str, ours: Run, peers: Sequence[Peer], *, budget: float = BUDGET, least: int = MIN_ROUNDS
+    what: str,
+    ours: Run,
+    peers: Sequence[Peer],
+    *,
+    budget: float = BUDGET,
+    least: int = MIN_ROUNDS,
+    processor: bool = False,
 ) -> list[Result]:
-    """Measure us and the peers in turn."""
-    rounds = alternate([ours, *(peer.run for peer in peers)], budget=budget, least=least)
+    """Measure us and the peers in turn; `processor` gives a second result each, of processor time.
+
+    With idle cores, threads beside the caller's make the first shorter, and not the second.
+    """
+    runs = [ours, *(peer.run for peer in peers)]
+    spent: list[float] = []
+
+    def noted(run: Run) -> Run:
+        def run_noted(round_number: int) -> float:
+            begin = processor_seconds()
+            seconds = run(round_number)
+            spent.append(processor_seconds() - begin)
+            return seconds
+
+        return run_noted
+
+    rounds = alternate([noted(run) for run in runs] if processor else runs, budget=budget, least=least)
+    results = _paired(what, peers, rounds)
+    if processor:
+        # Without the round that warms up.
+        turns = [tuple(spent[start : start + len(runs)]) for start in range(len(runs), len(spent), len(runs))]
+        results += _paired(f"{what}: processor time", peers, turns)
+    return results
+
+
+def _paired(what: str, peers: Sequence[Peer], rounds: Sequence[tuple[float, ...]]) -> list[Result]:
     mine, *others = zip(*rounds, strict=True)
     results = []
     for peer, theirs in zip(peers, others, strict=True):

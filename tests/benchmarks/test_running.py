@@ -53,6 +53,15 @@ def test_ratios_are_those_of_one_round() -> None:
     assert (result.ours, result.theirs) == (3, 7)
 
 
+def test_processor_time_is_paired_too_without_the_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A clock around each run: ours take 3, the others 1, and those of the first round much more.
+    clock = itertools.accumulate([0, 90, 0, 10, *[0, 3, 0, 1] * 4])
+    monkeypatch.setattr(running, "processor_seconds", lambda: next(clock))
+    wall, spent = compare("w", lambda _: 2.0, [Peer("p", lambda _: 4.0)], budget=0, processor=True)
+    assert (wall.what, wall.values) == ("w", (2, 2, 2, 2))
+    assert (spent.what, spent.values) == ("w: processor time", (1 / 3,) * 4)
+
+
 def test_times_say_how_many_times_as_much_we_take() -> None:
     (result,) = compare("w", lambda _: 10.0, [Peer("p", lambda _: 2.0, 4, "times")], budget=0)
     assert result.median == 5
