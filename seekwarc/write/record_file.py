@@ -74,15 +74,18 @@ class RecordFile:
 
     def finish(self) -> None:
         """End the file and give it its name."""
-        self.seal()
+        self._end()
         self.output.commit()
 
     def seal(self) -> None:
         """End the file; `finish` then gives it its name."""
+        self._end()
+        self.output.seal()
+
+    def _end(self) -> None:
         if not self.assembly.is_closed:
             self.assembly.end_file()
             self.assembly.close()
-        self.output.seal()
 
     def keep(self) -> str | None:
         """Finish the file with all complete records; return a message, or None if it has no record.

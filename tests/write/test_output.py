@@ -64,6 +64,20 @@ def test_a_file_gets_its_name_when_it_is_finished(tmp_path: Path) -> None:
     assert blocks_of(path) == [text(300_000)]
 
 
+@pytest.mark.posix
+@pytest.mark.parametrize("on_error", ["keep", "discard"])
+def test_a_file_is_put_on_disk_once_and_its_folder_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, on_error: str
+) -> None:
+    synced: list[bool] = []
+    sync = os.fsync
+    monkeypatch.setattr(
+        os, "fsync", lambda number: (synced.append(stat.S_ISDIR(os.fstat(number).st_mode)), sync(number))
+    )
+    write_some(tmp_path / "a.warc.zst", on_error=on_error)
+    assert synced == [False, True]
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_an_exception_leaves_no_file(threads: int, tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError):
