@@ -169,14 +169,14 @@ class ArcGrammar(Grammar):
             size = max(size * 4, FIRST_LOOK)
         return True
 
-    def whole(self, content: Buffer) -> RecordHeader | None:
+    def whole(self, content: bytes) -> RecordHeader | None:
         """See `Grammar.whole`."""
         end = self.header_end(content)
         try:
-            header = self.parse(bytes(content[: max(end, 0)]))
+            header = self.parse(content[: max(end, 0)])
         except FormatError:
             return None
-        rest = bytes(content[header.record_size :])
+        rest = content[header.record_size :]
         is_whole = header.record_size <= len(content) and not rest.strip(b"\r\n")
         return header if is_whole and header.problem is None else None
 

@@ -264,13 +264,13 @@ class Grammar:
         """Parse the header of a record."""
         return parse_record_header(raw)
 
-    def whole(self, content: Buffer) -> RecordHeader | None:
+    def whole(self, content: bytes) -> RecordHeader | None:
         """Return the header of a record without a problem that is all of `content`, its end included."""
-        end = find_header_end(content)
-        if end < 0 or content[-len(RECORD_END) :] != RECORD_END:
+        end = find_header_end(content) if content.endswith(RECORD_END) else -1
+        if end < 0:
             return None
         try:
-            header = parse_record_header(bytes(content[:end]), strict=True)
+            header = parse_record_header(content[:end], strict=True)
         except FormatError:
             return None
         return header if header.record_size == len(content) else None

@@ -162,7 +162,7 @@ def frame_facts(data: Buffer, position: int) -> tuple[int, int, bool] | None:
     return fields.size, fields.unpack_from(data, position)[-1] + bias, has_checksum
 
 
-def measure_frame(data: Buffer, position: int) -> tuple[int, int] | None:
+def measure_frame(data: bytes, position: int) -> tuple[int, int] | None:
     """Return a frame's end in `data` and its content size; None if cut, damaged or without that size."""
     available = len(data) - position
     if available < MAX_FRAME_HEADER_SIZE or data[position : position + 4] != FRAME_MAGIC_BYTES:

@@ -45,7 +45,7 @@ MAX_BATCHES: Final = 8
 ALONE: Final = 64
 """After so many frames or members, threads that decode small ones ahead are worth their cost."""
 
-Small = tuple[int, bytes | memoryview, bool]
+Small = tuple[int, bytes, bool]
 """Offset after a frame or member, what it holds, and whether another one that may begin a record follows.
 
 The offset is 0 if this is only a piece of it, and others follow."""
@@ -60,19 +60,19 @@ class DecodedBatch:
         decode: Returns what each holds; nothing where one of them cannot be decoded. Called once, and dropped
             then: what waits to be taken holds no stored bytes.
         followed: Whether another frame or member that may begin a record follows the last.
-        contents: What each holds, once the batch was decoded: parts of one buffer.
+        contents: What each holds, once the batch was decoded.
     """
 
     __slots__ = ("contents", "decode", "ends", "error", "followed", "is_done", "size")
 
     def __init__(
-        self, ends: list[int], size: int, decode: Callable[[], list[memoryview]], *, followed: bool
+        self, ends: list[int], size: int, decode: Callable[[], list[bytes]], *, followed: bool
     ) -> None:
         self.ends = ends
         self.size = size
-        self.decode: Callable[[], list[memoryview]] | None = decode
+        self.decode: Callable[[], list[bytes]] | None = decode
         self.followed = followed
-        self.contents: list[memoryview] = []
+        self.contents: list[bytes] = []
         self.error: Exception | None = None
         self.is_done = False
 

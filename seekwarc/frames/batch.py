@@ -55,7 +55,7 @@ def _next_batch(window: Window, decoder: FrameDecoder, min_content: int, offset:
     return DecodedBatch(ends, size, partial(_decoded, decoder, data, places, sizes), followed=followed)
 
 
-def _decoded(decoder: FrameDecoder, data: bytes, places: array[int], sizes: array[int]) -> list[memoryview]:
+def _decoded(decoder: FrameDecoder, data: bytes, places: array[int], sizes: array[int]) -> list[bytes]:
     try:
         return decoder.decode_many(data, places, sizes)
     except CodecError:

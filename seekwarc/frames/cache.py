@@ -54,7 +54,7 @@ class FrameCache:
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
-        self.latest: tuple[FrameKey, bytes | memoryview] = NOTHING
+        self.latest: tuple[FrameKey, bytes] = NOTHING
         self._size = 0
         self._frames: OrderedDict[FrameKey, bytes] = OrderedDict()
         self._under_way: dict[FrameKey, list[_Waiter]] = {}

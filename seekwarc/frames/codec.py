@@ -94,7 +94,7 @@ class Library(Protocol):
         data: bytes,
         places: array[int],
         sizes: array[int],
-    ) -> list[memoryview]:
+    ) -> list[bytes]:
         """Decode small whole frames: their offsets and lengths in `data`, and the size that each states."""
 
     def stream(self, decompressor: Any) -> Callable[[bytes], bytes]:  # noqa: ANN401

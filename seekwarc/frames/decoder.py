@@ -90,7 +90,7 @@ class FrameDecoder:
         """Whether threads that decode small frames ahead are worth their cost."""
         return LIBRARY.BATCHES_WITH_DICTIONARY or self.dictionary is None
 
-    def decode_many(self, data: bytes, places: array[int], sizes: array[int]) -> list[memoryview]:
+    def decode_many(self, data: bytes, places: array[int], sizes: array[int]) -> list[bytes]:
         """Decode many small whole frames at once; raises the codec's own errors."""
         context: Decompressor | None = getattr(self._contexts, "many", None)
         if context is None:

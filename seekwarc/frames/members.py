@@ -100,12 +100,12 @@ def _next_batch(window: Window, offset: int) -> DecodedBatch | None:
     return DecodedBatch(ends, size, decode, followed=index < len(data) or not is_last)
 
 
-def _inflated(stored: bytes, places: list[int], sizes: list[int]) -> list[memoryview]:
+def _inflated(stored: bytes, places: list[int], sizes: list[int]) -> list[bytes]:
     marked = bytearray(stored)
     for place in places:
         marked[place + TIME.start : place + TIME.stop] = MARK
-    content = memoryview(gzip_codec().inflate_members(marked, sum(sizes)))
-    contents: list[memoryview] = []
+    content = gzip_codec().inflate_members(marked, sum(sizes))
+    contents: list[bytes] = []
     begin = 0
     for size in sizes if content else ():
         contents.append(content[begin : begin + size])

@@ -128,8 +128,8 @@ def decompress_into(decompressor: _Decompressor, frame: Buffer, out: memoryview,
 
 def decompress_many(
     decompressor: _Decompressor, data: bytes, places: array[int], sizes: array[int]
-) -> list[memoryview]:
-    view, found, first = memoryview(data), list[memoryview](), 0
+) -> list[bytes]:
+    view, found, first = memoryview(data), list[bytes](), 0
     frames = [view[start : start + size] for start, size in zip(places[::2], places[1::2], strict=True)]
     while first < len(sizes):
         last, size = first + 1, sizes[first]
@@ -137,17 +137,17 @@ def decompress_many(
             size += sizes[last]
             last += 1
         contents = [] if decompressor.has_dictionary else _joined(frames[first:last], sizes[first:last])
-        found += contents or map(memoryview, map(decompressor.decompress, frames[first:last]))
+        found += contents or map(decompressor.decompress, frames[first:last])
         first = last
     return found
 
 
-def _joined(frames: Sequence[memoryview], sizes: Sequence[int]) -> list[memoryview]:
+def _joined(frames: Sequence[memoryview], sizes: Sequence[int]) -> list[bytes]:
     """Decode frames as one; return nothing where they cannot be."""
     size = sum(sizes) + _DROPPED * len(sizes)
     context = zstd.ZstdDecompressor()
     try:
-        content = memoryview(context.decompress(b"".join((_HEAD, *map(_blocks_of, frames), _END)), size))
+        content = context.decompress(b"".join((_HEAD, *map(_blocks_of, frames), _END)), size)
     except (CodecError, FormatError):
         return []
     contents, start = [], 0

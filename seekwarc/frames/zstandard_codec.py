@@ -70,14 +70,14 @@ def decompress_into(
 
 def decompress_many(
     decompressor: zstandard.ZstdDecompressor, data: bytes, places: array[int], sizes: array[int]
-) -> list[memoryview]:
+) -> list[bytes]:
     # By one call, which does not hold the interpreter's lock.
     segments = zstandard.BufferWithSegments(data, places.tobytes())
     # Any: the codec's types do not say that what it returns are buffers.
     found: Any = decompressor.multi_decompress_to_buffer(
         segments, decompressed_sizes=sizes.tobytes(), threads=1
     )
-    return [memoryview(found[number]) for number in range(len(sizes))]
+    return [found[number].tobytes() for number in range(len(sizes))]
 
 
 def stream(decompressor: zstandard.ZstdDecompressor) -> Callable[[bytes], bytes]:

@@ -224,7 +224,7 @@ class WholeBody(RecordBody):
 
     def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:  # noqa: ARG002
         """See `RecordBody.read`; it is always verified."""
-        return bytes(self._content()[start:stop])
+        return self._content()[start:stop]
 
     @override
     def read_into(self, start: int, out: memoryview, *, verify: bool = True) -> None:
@@ -232,7 +232,7 @@ class WholeBody(RecordBody):
 
     def read_some(self, start: int, stop: int, least: int = 1) -> bytes:  # noqa: ARG002
         """See `RecordBody.read_some`: once it is decoded, all of it costs next to nothing more."""
-        return bytes(self._content()[start:stop])
+        return self._content()[start:stop]
 
     @override
     def plan(self, start: int, stop: int) -> ReadPlan:
@@ -240,7 +240,7 @@ class WholeBody(RecordBody):
             return ReadPlan((), 0, 0)
         return ReadPlan(((self.offset, self.end),), self._size, self._frames_decoded, is_verified=True)
 
-    def _content(self) -> bytes | memoryview:
+    def _content(self) -> bytes:
         # Content that an iteration has just decoded is not in the cache, which would cost a lock per record.
         key, content = self.file.frames.cache.latest
         return content if key == (self.offset, self.end, self._size) else self._decode()

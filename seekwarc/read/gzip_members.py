@@ -138,12 +138,12 @@ class _MemberRecords:
         self._file = file
         self._grammar = file.grammar
         self._waiting: Record | None = None
-        self._latest: tuple[FrameKey, bytes | memoryview] = ((-1, -1, -1), b"")
+        self._latest: tuple[FrameKey, bytes] = ((-1, -1, -1), b"")
         self._blank = 0
         self._begin = self.end = offset
         self.is_over = False
 
-    def add(self, end: int, content: bytes | memoryview) -> Record | None:
+    def add(self, end: int, content: bytes) -> Record | None:
         """Add the next member and return the record before it, if that is known to be complete now."""
         header = self._grammar.whole(content)
         if header is None:
@@ -172,8 +172,8 @@ class _MemberRecords:
         return record
 
 
-def _is_blank(content: bytes | memoryview, *, strict: bool) -> bool:
-    return not content or not (strict or bytes(content).strip(b"\r\n"))
+def _is_blank(content: bytes, *, strict: bool) -> bool:
+    return not content or not (strict or content.strip(b"\r\n"))
 
 
 def _one_by_one(window: Window, offset: int, *, stop: int | None) -> Iterator[Small]:

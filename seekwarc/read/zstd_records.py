@@ -328,7 +328,7 @@ def _header_at(file: ArchiveFile, window: Window, offset: int) -> RecordHeader |
     end = find_header_end(content) if begin == offset else -1
     try:
         if end >= 0:
-            return file.parse_header(bytes(content[:end]), offset)
+            return file.parse_header(content[:end], offset)
         return _read_header(file, window, offset)
     except FormatError:
         return None

@@ -168,7 +168,7 @@ class HeaderDraft:
             raw.count(b"\n") == len(fields) + 2
             and b"  " not in raw
             and b"\t" not in raw
-            and all(is_token(name) for name, _ in fields)
+            and all(map(is_token, [name for name, _ in fields]))
         )
         is_known = is_exact and known_shapes.find(raw) is not None
         if not is_known and self._check_each(fields) and raw.isascii():
