@@ -2,9 +2,9 @@
 
 Two processes run the lines of `counted.py`, and Python is started for each line about starting. Valgrind
 shows every program the same processor, so what glibc, zstd and isal choose by the processor is the same
-on all machines of an architecture. Counts hold for one version of Python, of the codecs and of xxhash,
-which are the key of an entry in `instructions.json`. That file keeps what was counted, newest last; a
-page of the site draws it.
+on all machines of an architecture. Counts hold for one build of Python and one version of the C library, of
+the codecs and of xxhash, which are the key of an entry in `instructions.json`. That file keeps what was
+counted, newest last; a page of the site draws it.
 
 On a machine whose key has no entry, the package of the newest entry's commit is counted as well, and
 compared with.
@@ -74,7 +74,9 @@ def key_of_this_machine() -> str:
         f"isal {metadata.version('isal')}" if importlib.util.find_spec("isal") else "zlib",
     ]
     codecs.append(f"xxhash {metadata.version('xxhash')}")
-    return f"{platform.machine()}, Python {platform.python_version()}, {', '.join(codecs)}"
+    # Two builds of one version differ in what their compilers made of it.
+    python = f"Python {platform.python_version()} of {platform.python_build()[1]}"
+    return ", ".join([platform.machine(), " ".join(platform.libc_ver()), python, *codecs])
 
 
 def _git(*words: str) -> str:
