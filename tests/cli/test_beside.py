@@ -115,11 +115,14 @@ def test_one_index_is_of_all_files_in_its_folder(run: Run, tmp_path: Path) -> No
     assert run.same("ls", tmp_path, "--uri", URI, "--type", "response").count("using index") == 1
 
 
-def test_only_the_file_shows_what_an_index_does_not_list(run: Run, archive: Path) -> None:
+def test_a_note_of_a_crawler_is_no_capture_of_its_uri(run: Run, archive: Path) -> None:
     with seekwarc.open(archive, "a") as out:
         out.write_resource("urn:note", b"note: it\r\n", "application/warc-fields")
     indexed(archive)
-    assert "using index" in run.same("cat", archive, "--uri", "urn:note")
+    for words in ([], ["--no-index"]):
+        found, said = run("cat", archive, "--uri", "urn:note", *words)
+        assert (run.status, found) == (1, b"")
+        assert "no response, resource or revisit has the URI urn:note" in said
 
 
 def test_an_index_is_not_used_once_the_file_has_grown(run: Run, archive: Path) -> None:
