@@ -100,6 +100,8 @@ class RecordAssembly:
         """Maximum size of the records that were added, and of those that are in the output."""
         self.last: Written | None = None
         """The last record that is in the output."""
+        self._before_segment: tuple[int, Written | None] = 0, None
+        """How many records there were before the last segment, and the last of them."""
         self._first_job = work.submitted
         self._begun: int | None = None
         """Number of jobs submitted before the current large record; None between records."""
@@ -186,6 +188,7 @@ class RecordAssembly:
     def add_spooled(self, header: RecordHeader, block: SpooledBlock, number: int = 0) -> Written:
         """Add a record whose block is in a spool, or one segment of it."""
         self.flush()
+        self._before_segment = self.records, self.last
         heads = block.shape.heads(header) if number == 0 else (header.raw,)
 
         def emit(written: Written) -> None:
@@ -210,6 +213,9 @@ class RecordAssembly:
         self._submit_batch()
         self._work.drain()
         self._output.flush()
+        if not self.records and self.last is not None:
+            # Ctrl-C came when the first record was added, before it was counted.
+            self.records = 1
 
     def rollback(self) -> None:
         """Undo the record that is not complete; bring all others into the output."""
@@ -252,6 +258,12 @@ class RecordAssembly:
         """Whether there is a record in the file; call `flush` first."""
         return self.records > 0 or self.last is not None
 
+    def is_empty(self) -> bool:
+        """Tell whether there is no record in the file, and none that waits to be in it."""
+        if not self.records:
+            self.flush()
+        return not self.records
+
     @property
     def added(self) -> int:
         """How many records were added."""
@@ -272,6 +284,9 @@ class RecordAssembly:
         self.rollback()
 
     def _all_or_nothing(self, header: RecordHeader, add: Callable[[Written], None]) -> Written:
+        if not self.records:
+            # A large record that is the first one has another form.
+            self.flush()
         self._check()
         written = Written(header, self._output.name, self.flush)
         try:
@@ -415,5 +430,5 @@ class RecordAssembly:
         """Undo the only record that is not a warcinfo record, which `add_spooled` added."""
         self.rollback()
         self.layout.rollback_record()
-        self.records -= 1
-        self._is_bare, self.last = True, None
+        self.records, self.last = self._before_segment
+        self._is_bare = True

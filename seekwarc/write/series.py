@@ -112,7 +112,7 @@ class FileSeries:
     def begin(self) -> None:
         """Write the warcinfo record of a series, if nothing has been written."""
         self._finish_interrupted()
-        if self.max_size is not None and self.current.assembly.records == 0:
+        if self.max_size is not None and self.current.assembly.is_empty():
             self.current.has_own_head = True
             self._head.write(self.current)
 

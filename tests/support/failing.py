@@ -68,6 +68,11 @@ class SignalPlaces(Interrupter):
 
     where = "", False
 
+    def __init__(self, place: int | None) -> None:
+        super().__init__(place)
+        self.functions: list[str] = []
+        """The function of each point that was passed."""
+
     def _enter(self, frame: FrameType, event: str, argument: object) -> Any:
         local = super()._enter(frame, event, argument)
         if local is not None:
@@ -92,6 +97,7 @@ class SignalPlaces(Interrupter):
 
     def _pass(self, frame: FrameType, *, begins: bool) -> None:
         self.passed += 1
+        self.functions.append(frame.f_code.co_qualname)
         if self.passed == self._place:
             self.where = frame.f_code.co_qualname, begins
             raise KeyboardInterrupt
