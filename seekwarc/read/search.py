@@ -313,12 +313,15 @@ class RecordSearch:
         # A header that begins in a step lies within one step and a header.
         # The byte before shows whether a line begins there.
         before = min(offset, 1)
-        size = before + SEARCH_STEP + MAX_HEADER
-        while (end is None or offset < end) and len(data := window.take(offset - before, size)) > before:
+        while end is None or offset < end:
+            step = SEARCH_STEP if end is None else min(SEARCH_STEP, end - offset)
+            data = window.take(offset - before, before + step + MAX_HEADER)
+            if len(data) <= before:
+                break
             blank, lures = -1, 0
             for match in beginning.finditer(data, before):
                 start = match.start()
-                if start >= before + SEARCH_STEP:
+                if start >= before + step:
                     break
                 if plain:
                     if start >= blank:
@@ -331,5 +334,5 @@ class RecordSearch:
                 start += offset - before
                 self._reached = max(self._reached, start)
                 yield start
-            offset += SEARCH_STEP
+            offset += step
             self._reached = max(self._reached, offset)

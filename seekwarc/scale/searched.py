@@ -28,7 +28,7 @@ __all__ = ["searched_starts"]
 
 REACH: Final = 4 << 20
 """Bytes from each place on in which a record is looked for: in the midst of a large one, none begins."""
-REACH_AFAR: Final = 1 << 20
+REACH_AFAR: Final = 512 << 10
 MAX_ATTEMPTS: Final = 4
 """Members that begin like a record, but are not the file's own, before a place is given up."""
 MAX_MISSES: Final = 3

@@ -56,9 +56,9 @@ def splits(
     """Cut files into parts of about equal size, each of which a worker reads with `read_split`.
 
     A file is cut where its seek table shows that records begin, which takes one read of its end. In a
-    .warc.gz, records are searched for where it is to be cut, which takes one or two reads of a MiB for each
-    place. Read one after the other, the parts of a file hold the records that iterating over it yields, each
-    once; and each can be read by itself, on any machine that has the file under the same name.
+    .warc.gz, records are searched for where it is to be cut, which takes one or two reads of half a MiB for
+    each place. Read one after the other, the parts of a file hold the records that iterating over it yields,
+    each once; and each can be read by itself, on any machine that has the file under the same name.
 
     Files that cannot be cut are one part, which says why: `Split.note`. So is a file that cannot be read;
     reading its part raises the error.
