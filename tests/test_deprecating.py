@@ -28,9 +28,9 @@ def test_the_warning_names_the_new_name_and_the_version_and_the_line_that_used_t
     assert caught[0].filename == __file__
 
 
-@pytest.mark.parametrize("old", tools._RENAMED)
+@pytest.mark.parametrize("old", tools.RENAMED)
 def test_an_old_name_is_the_new_one_and_warns(old: str) -> None:
-    new, gone_in = tools._RENAMED[old]
+    new, gone_in = tools.RENAMED[old]
     with pytest.warns(
         DeprecationWarning, match=f"{old} is now {tools.__name__}.{new}; .* {gone_in}"
     ) as caught:
@@ -42,7 +42,7 @@ def test_an_old_name_is_the_new_one_and_warns(old: str) -> None:
 
 
 def test_old_names_go_when_they_are_said_to() -> None:
-    assert all(release(gone_in) > release(__version__) for _, gone_in in tools._RENAMED.values())
+    assert all(release(gone_in) > release(__version__) for _, gone_in in tools.RENAMED.values())
 
 
 def test_new_names_do_not_warn() -> None:

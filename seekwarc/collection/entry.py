@@ -96,8 +96,8 @@ class Entry:
     size: int | None = None
     """Length of the block; of the stored record, if the entry comes from a CDXJ index."""
     mime: str | None = None
-    """Media type of the payload, without parameters. This and all that follows is None unless asked for, but
-    for that of a resource which is a note of a crawler and no capture."""
+    """Media type of the payload, without parameters. This and the fields below are filled in only on request;
+    this one always for a resource that is a crawler's note, which it tells from a capture."""
     status: int | None = None
     """Status of the HTTP response; 304 for a server-not-modified revisit even if not asked for."""
     payload_size: int | None = None

@@ -72,16 +72,16 @@ _HOMES = {
     "verify": "seekwarc.check.verifying",
 }
 __all__ = list(_HOMES)
-_RENAMED = {"frames": ("pictures", "0.3")}
+RENAMED = {"frames": ("pictures", "0.3")}
 """Old names, the new ones, and the versions that no longer have the old ones."""
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:  # noqa: ANN401
-        if name in _RENAMED:
+        if name in RENAMED:
             from seekwarc.deprecating import warn_old_name
 
-            new, gone_in = _RENAMED[name]
+            new, gone_in = RENAMED[name]
             warn_old_name(f"{__name__}.{name}", f"{__name__}.{new}", gone_in=gone_in)
             name = new
         if name not in _HOMES:

@@ -49,7 +49,7 @@ class BatchCommand(Command):
             is_new = process is None
             if process is None:
                 process = _Process(self._start([BATCH], subprocess.PIPE), self._end)
-            ended = process.ask(arguments, max_output, self._timeout)
+            ended = process.ask(arguments, max_output, self.timeout)
             if process.is_ready:
                 with self._lock:
                     self._idle.append(process)

@@ -52,14 +52,14 @@ class Command:
 
     def __init__(self, words: Sequence[str], *, timeout: float) -> None:
         self._words = list(words)
-        self._timeout = timeout
+        self.timeout = timeout
         self._lock = threading.Lock()
         self._running: set[subprocess.Popen[bytes]] = set()
         self._is_stopped = False
 
     def run(self, arguments: Sequence[str], max_output: int) -> Ended:
         """Run it to its end, or until it has written more than `max_output` bytes or taken too long."""
-        deadline = time.monotonic() + self._timeout
+        deadline = time.monotonic() + self.timeout
         process = self._start(arguments)
         output, errors = Drain(process.stdout, max_output), Drain(process.stderr, MAX_MESSAGE, cuts=True)
         status = None

@@ -26,3 +26,11 @@ def test_little_is_fetched_in_few_requests(tmp_path: Path) -> None:
     assert alone.requests >= 150
     assert together.fetched < 1.2 * alone.fetched
     assert as_files_table([*costs.values()]).count("\n| ") == len(costs)
+
+
+@pytest.mark.needs("module:numpy", "module:blosc2", "module:pandas")
+def test_a_table_has_a_line_for_each_cost() -> None:
+    from tests.benchmarks.files import Cost, as_files_table  # noqa: PLC0415 - takes seconds to import
+
+    table = as_files_table([Cost("a", "b", 2048, 3), Cost("c", "d", 3 << 20, 1)])
+    assert "| a | b | 2 KiB | 3 |\n| c | d | 3.0 MiB | 1 |\n" in table

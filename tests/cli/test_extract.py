@@ -150,17 +150,18 @@ def assert_whole_and_listed(folder: Path) -> int:
 def test_an_interrupt_leaves_whole_files_that_are_listed(
     start, many_payloads, tmp_path, number, after
 ) -> None:
-    folder = tmp_path / "new"
-    process = start("extract", many_payloads, "-o", folder)
-    wait_until(lambda: len(list(folder.glob("*.bin"))) >= 20)
-    time.sleep(after * random.random())
-    process.send_signal(number)
-    stderr = process.communicate(timeout=PATIENT)[1]
-    count = assert_whole_and_listed(folder)
-    # On a busy machine it may have ended before.
-    stopped = (128 + number, b"seekwarc: stopped\n")
-    assert (process.returncode, stderr) == (stopped if count < 4000 else (0, b""))
-    assert count >= 20
+    # On a busy machine it may have ended before the signal comes; then once more.
+    for turn in range(10):
+        folder = tmp_path / str(turn)
+        process = start("extract", many_payloads, "-o", folder)
+        wait_until(lambda folder=folder: len(list(folder.glob("*.bin"))) >= 20)
+        time.sleep(after * random.random())
+        process.send_signal(number)
+        stderr = process.communicate(timeout=PATIENT)[1]
+        if process.returncode:
+            break
+    assert (process.returncode, stderr) == (128 + number, b"seekwarc: stopped\n")
+    assert 20 <= assert_whole_and_listed(folder) < 4000
 
 
 def test_a_file_is_listed_if_the_interrupt_comes_as_it_is_named(crawl, tmp_path, monkeypatch) -> None:

@@ -93,9 +93,9 @@ def test_only_the_question_that_breaks_the_process_fails(question: str, ended: E
     with reader() as command:
         before = command.run([PID], 100)
         # Only a question that is never answered ends with the time, however busy the machine is.
-        command._timeout = 0.2 if "sleep" in question and not ended.broken else PATIENT
+        command.timeout = 0.2 if "sleep" in question and not ended.broken else PATIENT
         broken = command.run([question], 100)
-        command._timeout = PATIENT
+        command.timeout = PATIENT
         after, last = (command.run([PID], 100) for _ in range(2))
     assert broken == ended
     assert [it.status for it in (before, after, last)] == [0, 0, 0]

@@ -65,10 +65,10 @@ def test_files_of_the_same_name_are_told_apart_by_their_folders(tmp_path: Path) 
 
 def test_a_file_is_meant_by_the_longest_name_that_its_path_ends_with(tmp_path: Path) -> None:
     _, two, index = in_folders(tmp_path)
-    pages(tmp_path / "a.warc.zst", "root")
+    pages(tmp_path / "a.warc.zst", "one")
     tools.index({"a.warc.zst": tmp_path / "a.warc.zst", "2026/a.warc.zst": two}, index, existing="overwrite")
     tools.redact([tmp_path / "a.warc.zst", two], uri="*/gone", in_place=True, indexes=[index])
-    assert listed(index) == [("a.warc.zst", "http://root/kept"), ("2026/a.warc.zst", "http://two/kept")]
+    assert listed(index) == [("a.warc.zst", "http://one/kept"), ("2026/a.warc.zst", "http://two/kept")]
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,6 @@ import json
 import os
 import random
 import shutil
-import socket
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -27,6 +25,7 @@ import seekwarc
 from seekwarc.errors import SeekWarcError, SourceChangedError
 from seekwarc.storage import remote
 from tests.support.foreign import Foreign
+from tests.support.nginx import nginx as running_nginx
 from tests.support.processes import PATIENT, settles
 from tests.support.rangeserver import (
     Answer,
@@ -157,42 +156,21 @@ def range_server(stored: bytes, _: Path) -> Iterator[Served]:
         yield Served(server.url, lambda: server.asked, put)
 
 
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
-def listens(port: int) -> bool:
-    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-        return True
-    return False
-
-
-NGINX = """
-daemon off; master_process off; pid {folder}/nginx.pid; error_log {folder}/error.log;
-events {{ worker_connections 256; }}
-http {{
-  log_format asked escape=json '{{"method": "$request_method", "target": "$request_uri", "status": $status, '
+LINES = """\
+log_format asked escape=json '{{"method": "$request_method", "target": "$request_uri", "status": $status, '
     '"range": "$http_range", "sent": $body_bytes_sent, "match": "$http_if_match"}}';
   access_log {folder}/asked.log asked;
-  client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
-  uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
-  keepalive_timeout 5; server {{ listen 127.0.0.1:{port}; root {folder}/files; }}
-}}
+  keepalive_timeout 5;
 """
 
 
 @contextlib.contextmanager
 def nginx(stored: bytes, folder: Path) -> Iterator[Served]:
-    port = free_port()
     (folder / "files").mkdir()
     path = folder / "files" / "crawl.warc.zst"
     path.write_bytes(stored)
     log = folder / "asked.log"
     log.touch()
-    (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=port))
-    command = ["nginx", "-p", folder, "-c", folder / "nginx.conf", "-e", folder / "error.log"]
 
     def asked() -> list[Asked]:
         found = [json.loads(line) for line in log.read_text().splitlines()]
@@ -217,12 +195,8 @@ def nginx(stored: bytes, folder: Path) -> Iterator[Served]:
         os.utime(new, (1_700_000_000, 1_700_000_000))
         new.rename(path)
 
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
-        try:
-            assert settles(lambda: listens(port)), (folder / "error.log").read_text()
-            yield Served(f"http://127.0.0.1:{port}/crawl.warc.zst", asked, put)
-        finally:
-            process.terminate()
+    with running_nginx(folder, LINES.format(folder=folder), root=folder / "files") as port:
+        yield Served(f"http://127.0.0.1:{port}/crawl.warc.zst", asked, put)
 
 
 class Logged:

@@ -132,7 +132,7 @@ def check(way: str, seed: int, folder: Path, patch: pytest.MonkeyPatch) -> None:
     assert_limited(counts, limit)
 
 
-@pytest.mark.parametrize("way", ["extract", "batches_of_payloads"])
+@pytest.mark.parametrize("way", ["text", "extract", "batches_of_payloads"])
 def test_a_bomb_is_stopped_and_the_other_records_are_there(
     way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import http.client
 import os
-import shutil
-import socket
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from email.utils import formatdate
@@ -17,29 +14,12 @@ from seekwarc.serve.app import application
 from seekwarc.serve.library import Library
 from seekwarc.serve.ranges import parse_http_date
 from tests.serve.conftest import FILM, running
-from tests.support.processes import PATIENT, is_open, wait_until
+from tests.support.nginx import nginx as running_nginx
+from tests.support.processes import PATIENT
 
 pytestmark = pytest.mark.needs("nginx")
 SIZE = len(FILM)
-
-CONFIGURATION = """\
-daemon off;
-master_process off;
-pid {folder}/pid;
-error_log {folder}/error.log;
-events {{ worker_connections 64; }}
-http {{
-  access_log off;
-  client_body_temp_path {folder}/body;
-  proxy_temp_path {folder}/proxy;
-  fastcgi_temp_path {folder}/fastcgi;
-  uwsgi_temp_path {folder}/uwsgi;
-  scgi_temp_path {folder}/scgi;
-  types {{ video/mp4 mp4; }}
-  if_modified_since before;
-  server {{ listen 127.0.0.1:{port}; root {folder}/root; }}
-}}
-"""
+LINES = "access_log off; types { video/mp4 mp4; } if_modified_since before;"
 
 
 @dataclass(frozen=True)
@@ -100,19 +80,8 @@ def nginx(tmp_path_factory) -> Iterator[Server]:
     film.write_bytes(FILM)
     os.utime(film, (1_700_000_000, 1_700_000_000))
     folder.chmod(0o755)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    (folder / "nginx.conf").write_text(CONFIGURATION.format(folder=folder, port=port))
-    program = shutil.which("nginx")
-    process = subprocess.Popen(
-        [program, "-c", folder / "nginx.conf", "-p", folder, "-e", folder / "error.log"]
-    )
-    try:
-        wait_until(lambda: is_open(port))
+    with running_nginx(folder, LINES, root=folder / "root") as port:
         yield Server(port, "/film.mp4")
-    finally:
-        process.terminate()
-        process.wait()
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import socket
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,29 +12,15 @@ from pathlib import Path
 import seekwarc
 from seekwarc.make.indexing import index
 from tests.conftest import ROOT
-from tests.support.processes import is_open, wait_until
+from tests.support.nginx import nginx
 
 URI = "http://example.org/film.mp4"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\n\r\n"
 HOSTILE = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<script>parent.document.title = 'ran'</script>"
-
-CONFIGURATION = """\
-daemon off;
-master_process off;
-pid {folder}/pid;
-error_log {folder}/error.log;
-events {{ worker_connections 64; }}
-http {{
-  log_format counted '$uri $status $body_bytes_sent';
+LINES = """\
+log_format counted '$uri $status $body_bytes_sent';
   access_log {folder}/access.log counted;
-  client_body_temp_path {folder}/body;
-  proxy_temp_path {folder}/proxy;
-  fastcgi_temp_path {folder}/fastcgi;
-  uwsgi_temp_path {folder}/uwsgi;
-  scgi_temp_path {folder}/scgi;
   types {{ text/html html; text/javascript js; }}
-  server {{ listen 127.0.0.1:{port}; root {folder}/root; }}
-}}
 """
 
 
@@ -75,14 +59,5 @@ def static_host(folder: Path, film: Path) -> Iterator[Host]:
         out.write_response(URI, HEAD + film.read_bytes())
         out.write_response("http://example.org/bad.html", HOSTILE)
     index([archive], root / "crawl.cdxj")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    configuration = folder / "nginx.conf"
-    configuration.write_text(CONFIGURATION.format(folder=folder, port=port))
-    process = subprocess.Popen(["nginx", "-p", folder, "-c", configuration], stderr=subprocess.DEVNULL)
-    try:
-        wait_until(lambda: is_open(port))
+    with nginx(folder, LINES.format(folder=folder), root=root) as port:
         yield Host(f"http://127.0.0.1:{port}/", folder)
-    finally:
-        process.terminate()
-        process.communicate()
