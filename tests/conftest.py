@@ -120,6 +120,7 @@ SAME_IN_ANY_BUILD = {
     "tests/benchmarks/": "they show that the benchmarks run",
     "tests/browser/": "the page is JavaScript, and what it asks the server for is in tests/serve",
     "tests/fuzz/test_targets.py::test_a_short_run_of_the_fuzzer": "the fuzzer follows bytecode alone",
+    "tests/property/test_writer_schedules.py::test_a_file_of_a_series": "it places signals by bytecode",
     "tests/support/": "it is what tests are made of",
     "tests/test_architecture.py": "it reads the sources",
     "tests/test_site.py": "it makes HTML of the pages",
