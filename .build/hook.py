@@ -3,9 +3,8 @@
 See CONTRIBUTING.md, "Wheels".
 
 Compiling takes a minute or two, which nobody waits for who only wants to try it: a wheel is pure unless
-`SEEKWARC_COMPILE=1` asks for more, and also where there is no C compiler, no header of Python, or mypyc
-fails, whatever the reason. One line says which kind was built. Editable installs are always pure, so that
-edits take effect, and have no `share`.
+`SEEKWARC_COMPILE=1` asks for more. Who asks gets the compiled package or the reason why not, never the
+pure one without a word. Editable installs are always pure, so that edits take effect, and have no `share`.
 
 The manual page and the scripts are made by importing the command, which needs what the package needs.
 """
@@ -26,8 +25,6 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 SCRIPT = Path(__file__).with_name("compile_modules.py")
 SHARE = Path(__file__).with_name("share_files.py")
-TIMEOUT = 600
-"""Seconds after which a compiler that does not come to an end is given up."""
 
 
 class CompileHook(BuildHookInterface[Any]):
@@ -35,19 +32,24 @@ class CompileHook(BuildHookInterface[Any]):
 
     def dependencies(self) -> list[str]:
         """Return what has to be installed for the build; a compiler only where it will be used."""
-        compiler = [] if self._why_pure() else list(self.config["requires"])
+        compiler = list(self.config["requires"]) if self._is_asked_for and not self._missing() else []
         return [*self.metadata.core.dependencies, *compiler]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Make what is shared, compile the modules, and add what was made to the wheel."""
-        editable = "the install is editable" if version == "editable" else None
-        if not editable:
-            self._share(build_data)
-        problem = editable or self._why_pure() or self._compile(build_data)
-        if problem:
-            self.app.display_info(f"seekwarc: building the pure wheel: {problem}")
-        else:
-            self.app.display_info(f"seekwarc: building the compiled wheel of {len(self._modules)} modules")
+        if version == "editable":
+            self.app.display_info("seekwarc: building the pure wheel: the install is editable")
+            return
+        self._share(build_data)
+        if not self._is_asked_for:
+            self.app.display_info("seekwarc: building the pure wheel: SEEKWARC_COMPILE=1 is not set")
+            return
+        if problem := self._missing() or self._compile(build_data):
+            self.app.abort(
+                f"seekwarc: SEEKWARC_COMPILE=1 is set, but {problem}. "
+                "The pure package is installed without SEEKWARC_COMPILE."
+            )
+        self.app.display_info(f"seekwarc: building the compiled wheel of {len(self._modules)} modules")
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # noqa: ARG002
         """Remove what was made, which the wheel now holds."""
@@ -81,10 +83,12 @@ class CompileHook(BuildHookInterface[Any]):
     def _modules(self) -> list[str]:
         return list(self.config["modules"])
 
-    def _why_pure(self) -> str | None:
-        """Return why there is nothing to compile, None where it is worth trying."""
-        if os.environ.get("SEEKWARC_COMPILE", "") in ("", "0"):
-            return "SEEKWARC_COMPILE=1 is not set"
+    @property
+    def _is_asked_for(self) -> bool:
+        return os.environ.get("SEEKWARC_COMPILE", "") not in ("", "0")
+
+    def _missing(self) -> str | None:
+        """Return what is missing here to compile, None where it is worth trying."""
         if platform.python_implementation() != "CPython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
             return "mypyc supports only CPython with its global lock"
         header = Path(sysconfig.get_path("include"), "Python.h")
@@ -102,13 +106,8 @@ class CompileHook(BuildHookInterface[Any]):
         work = self._new_folder()
         shutil.copytree(Path(self.root, "seekwarc"), work / "seekwarc")
         command = [sys.executable, str(SCRIPT), *self._modules]
-        try:
-            # In a process of its own: mypyc ends the one that it fails in.
-            done = subprocess.run(  # noqa: S603
-                command, cwd=work, capture_output=True, timeout=TIMEOUT, check=False
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            return f"the compiler could not be run: {error}"
+        # In a process of its own: mypyc ends the one that it fails in.
+        done = subprocess.run(command, cwd=work, capture_output=True, check=False)  # noqa: S603
         if done.returncode:
             lines = (done.stdout + done.stderr).decode(errors="replace").strip().splitlines() or [
                 "no message"

@@ -60,14 +60,11 @@ def tree(tmp_path: Path) -> Path:
     return tree
 
 
-def build(tree: Path, target: str = "wheel", **variables: str) -> tuple[str, set[str], str]:
-    """Build a wheel; return its name, the names of what is in it, and what was printed."""
-    before = {path for path in tree.rglob("*") if "__pycache__" not in path.parts}
-    folder = tree.with_name("wheels")
+def hatch(tree: Path, target: str, **variables: str) -> subprocess.CompletedProcess[str]:
     ours = ("SEEKWARC_COMPILE", "CC")
     environment = {name: value for name, value in os.environ.items() if name not in ours}
-    done = subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder)],
+    return subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(tree.with_name("wheels"))],
         cwd=tree,
         env={**environment, **variables},
         stdout=subprocess.PIPE,
@@ -75,6 +72,13 @@ def build(tree: Path, target: str = "wheel", **variables: str) -> tuple[str, set
         text=True,
         check=False,
     )
+
+
+def build(tree: Path, target: str = "wheel", **variables: str) -> tuple[str, set[str], str]:
+    """Build a wheel; return its name, the names of what is in it, and what was printed."""
+    before = {path for path in tree.rglob("*") if "__pycache__" not in path.parts}
+    folder = tree.with_name("wheels")
+    done = hatch(tree, target, **variables)
     assert done.returncode == 0, done.stdout
     assert {path for path in tree.rglob("*") if "__pycache__" not in path.parts} == before
     (wheel,) = folder.iterdir()
@@ -152,20 +156,27 @@ def test_an_editable_install_is_pure(tree: Path) -> None:
     assert "building the pure wheel: the install is editable" in printed
 
 
-@pytest.mark.posix
-def test_pure_wheel_without_a_compiler(tree: Path) -> None:
-    name, files, printed = build(tree, SEEKWARC_COMPILE="1", CC="no-such-compiler")
-    assert_pure(tree, name, files)
-    assert "building the pure wheel: the C compiler no-such-compiler is missing" in printed
-
-
-def test_pure_wheel_where_the_compiler_fails(tree: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("variables", "problem"),
+    [
+        pytest.param(
+            {"CC": "no-such-compiler"}, "the C compiler no-such-compiler is missing", marks=pytest.mark.posix
+        ),
+        ({"PYTHONPATH": "{broken}"}, "mypyc failed: RuntimeError: out of order"),
+    ],
+)
+def test_who_asks_for_a_compiled_wheel_gets_no_pure_one_without_a_word(
+    tree: Path, tmp_path: Path, variables: dict[str, str], problem: str
+) -> None:
     broken = tmp_path / "broken" / "mypyc"
     broken.mkdir(parents=True)
     (broken / "__init__.py").write_text("raise RuntimeError('out of order')\n")
-    name, files, printed = build(tree, SEEKWARC_COMPILE="1", PYTHONPATH=str(broken.parent))
-    assert_pure(tree, name, files)
-    assert "building the pure wheel: mypyc failed: RuntimeError: out of order" in printed
+    variables = {name: value.format(broken=broken.parent) for name, value in variables.items()}
+    done = hatch(tree, "wheel", SEEKWARC_COMPILE="1", **variables)
+    assert done.returncode != 0
+    assert f"SEEKWARC_COMPILE=1 is set, but {problem}." in done.stdout
+    assert "Traceback" not in done.stdout
+    assert not list(tree.parent.glob("wheels/*"))
 
 
 def test_compiled_wheel_holds_sources_and_modules(tree: Path) -> None:
