@@ -59,7 +59,8 @@ def check_copy_targets(options: argparse.Namespace) -> None:
     """Refuse standard input, and several new files, or none."""
     if "-" in options.files:
         raise SeekWarcError("standard input cannot be read twice: name a file")
-    if (options.output is None) + (options.to_dir is None) + (not options.dry_run) != 2:
+    named = (options.output is not None) + (options.to_dir is not None)
+    if named > 1 or not (named or options.dry_run):
         raise SeekWarcError("name either one new file with -o, or a folder with --to-dir, or give --dry-run")
 
 

@@ -253,7 +253,9 @@ def check_targets(
 
     Unless `is_zst`, they need not be .warc.zst.
     """
-    if not names or len(names) != len(targets):
+    if not names:
+        raise ValueError("there is no file to read, or none outside the folder of the new ones")
+    if len(names) != len(targets):
         raise ValueError(f"there are {counted(len(names), 'file')} and {len(targets)} names for new ones")
     if None in targets and not dry_run:
         raise ValueError("target is None: name the new file, or set dry_run")

@@ -75,7 +75,8 @@ def test_a_damaged_record_is_reported_and_does_not_stop_the_others(command, craw
     [
         ("", "-o, or a folder with --to-dir"),
         ("-o new.warc.zst --to-dir new", "either one new file"),
-        ("-o new.warc.zst --dry-run", "or give --dry-run"),
+        ("-o new.warc.zst --to-dir new --dry-run", "either one new file"),
+        ("--to-dir crawls", "none outside the folder of the new ones"),
         ("-o new.warc.gz", "is a .warc.zst"),
         ("- -o new.warc.zst", "cannot be read twice"),
         ("-o new.warc.zst --min-size small", "--min-size"),
@@ -84,6 +85,14 @@ def test_a_damaged_record_is_reported_and_does_not_stop_the_others(command, craw
 def test_wrong_usage_is_refused(command, crawls, monkeypatch, words, told) -> None:
     monkeypatch.chdir(crawls.parent)
     assert told in command("dedupe", crawls, *words.split(), status=2).stderr
+    assert os.listdir() == ["crawls"]
+
+
+@pytest.mark.parametrize("target", [("-o", "new.warc.zst"), ("--to-dir", "new"), ()])
+def test_a_dry_run_takes_the_same_words_as_the_run(command, crawls, monkeypatch, target) -> None:
+    monkeypatch.chdir(crawls.parent)
+    answer = command("dedupe", crawls, *target, "--dry-run", "--json").json
+    assert (answer["revisits"] > 0, answer["target_size"]) == (True, None)
     assert os.listdir() == ["crawls"]
 
 
@@ -107,10 +116,11 @@ def test_files_that_were_crawled_apart_become_a_chain(command, tmp_path) -> None
 
 
 def test_a_chain_is_made_in_a_folder(command, crawls, tmp_path) -> None:
-    for arguments in (["-o", tmp_path / "new.warc.zst"], [], ["--dry-run", "--to-dir", tmp_path / "new"]):
+    for arguments in (["-o", tmp_path / "new.warc.zst"], []):
         answer = command("dedupe", "--between", crawls, *arguments, status=2)
         assert "--to-dir" in answer.stderr
     answer = command("dedupe", "--between", "-", "--to-dir", tmp_path / "new", status=2)
     assert "standard input cannot be read twice" in answer.stderr
     command("dedupe", "--between", crawls, "--to-dir", crawls, status=2)
+    assert command("dedupe", "--between", crawls, "--dry-run", "--to-dir", tmp_path / "new").stdout
     assert os.listdir(tmp_path) == ["crawls"]
