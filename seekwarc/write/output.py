@@ -420,7 +420,8 @@ class FileObjectOutput(Output):
 
     def __init__(self, file: BinaryIO, *, owned: bool = False) -> None:
         self._owned = owned
-        self.name = str(getattr(file, "name", "<file object>"))
+        name = str(getattr(file, "name", "<file object>"))
+        self.name = "standard output" if name == "<stdout>" else name
         self._file = file
         self._seekable = False
         self.size = 0

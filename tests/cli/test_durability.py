@@ -148,7 +148,7 @@ def test_a_full_disk_under_standard_output_is_named(bench, name, tmp_path) -> No
     words = INTO_PIPES[name].format(bench.sources).split()
     ending = bench.run(words, tmp_path, stdout="full disk")
     assert ending.status == 2
-    assert bench.told(ending.stderr) == [TOLD.format("<stdout>" if "-" in words else "standard output")]
+    assert bench.told(ending.stderr) == [TOLD.format("standard output")]
     assert os.listdir(tmp_path) == []
 
 
