@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Unpack, cast
 
@@ -30,7 +30,7 @@ from seekwarc.storage.packages import is_several
 from seekwarc.storage.source import RangeSource
 from seekwarc.storage.zip_members import ZipArchive, is_wacz, open_zip
 
-__all__ = ["Page", "Wacz", "json_lines", "open_package", "pages_in"]
+__all__ = ["Page", "Wacz", "json_lines", "lines_in", "open_package", "pages_in", "pieces_of"]
 
 PAGES: Final = "pages/pages.jsonl"
 STEP: Final = 1 << 20
@@ -187,21 +187,30 @@ def json_lines(source: RangeSource) -> Iterator[tuple[int, dict[str, object]]]:
     Raises:
         FormatError: A line is not a JSON object, or longer than 2 MiB.
     """
-    position = begin = 0
-    rest = b""
-    while True:
-        data = source.read(position, position + STEP)
-        position += len(data)
-        rest += data
-        if len(rest) > MAX_LINE + STEP:
-            raise LimitError(f"a line has more than {MAX_LINE} bytes", source=source.name, offset=begin)
-        *lines, rest = rest.split(b"\n") if data else (rest, b"")
+    for begin, line in lines_in(pieces_of(source), MAX_LINE, source.name):
+        if line.strip():
+            yield begin, _object(line, source.name, begin)
+
+
+def lines_in(pieces: Iterable[bytes], limit: int, name: str | None = None) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a text that comes in pieces, and where each begins; `LimitError` above `limit`."""
+    begin, rest = 0, b""
+    for data in pieces:
+        *lines, rest = (rest + data).split(b"\n")
         for line in lines:
-            if line.strip():
-                yield begin, _object(line, source.name, begin)
+            yield begin, line
             begin += len(line) + 1
-        if not data:
-            return
+        if len(rest) > limit:
+            raise LimitError(f"a line has more than {limit} bytes", source=name, offset=begin)
+    if rest:
+        yield begin, rest
+
+
+def pieces_of(source: RangeSource, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
+    """Yield the bytes of a source, or of a range of it, in order."""
+    while data := source.read(start, start + STEP if stop is None else min(start + STEP, stop)):
+        yield data
+        start += len(data)
 
 
 def _object(line: bytes, name: str, offset: int) -> dict[str, object]:

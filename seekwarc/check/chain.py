@@ -15,6 +15,7 @@ from typing import Final, Literal, Unpack
 
 from seekwarc.cdx.chain import Required, required_by
 from seekwarc.cdx.places import beside
+from seekwarc.cdx.wacz import pieces_of
 from seekwarc.collection.collection import WholeCollection
 from seekwarc.collection.entry import describe, described
 from seekwarc.collection.record_index import MemoryIndex
@@ -29,7 +30,6 @@ from seekwarc.errors import FormatError, SeekWarcError
 from seekwarc.format.uri import normalized
 from seekwarc.format.words import counted
 from seekwarc.jobs.progress import Progress, no_progress
-from seekwarc.make.wacz_writing import pieces_of
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.record import Record
 from seekwarc.storage.expand import expand

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from queue import SimpleQueue
-from typing import BinaryIO, Final, NamedTuple, Protocol, Unpack
+from typing import BinaryIO, Final, NamedTuple, Unpack
 
 from seekwarc.check.examine import Damage, Intact, Tally, examine
 from seekwarc.errors import FormatError, SourceError, TruncatedError
@@ -80,6 +80,14 @@ LIMITS: Final = {"limit": "nothing is known to be wrong there: what it holds was
 """Advice for what a limit of the reader kept from being read."""
 REMEDIES: Final = DAMAGE | DEVIATIONS | LIMITS
 """Advice for each kind of problem."""
+_VERDICTS: Final = {
+    DigestVerdict.INVALID: ("digest", "is not that of the bytes"),
+    DigestVerdict.TRANSFERRED: (
+        "digest-transferred",
+        "is that of the body as transferred, or of its chunks, not of the {}",
+    ),
+    DigestVerdict.UNKNOWN: ("digest-unknown", "is of an algorithm that cannot be computed here"),
+}
 MAX_WAITING: Final = 10_000
 """Maximum problems of one record that are described; further ones are only counted."""
 
@@ -222,15 +230,20 @@ def verify(
     return verifier.result
 
 
-class VerifyListener(Protocol):
-    """What is known of a file while it is verified."""
+class VerifyListener:
+    """What is known of a file while it is verified. This one ignores all."""
 
-    def on_audit(self, window: Window, dictionary_id: int) -> Callable[[AuditedFrame], object] | None:
+    def on_audit(
+        self,
+        window: Window,
+        dictionary_id: int,  # noqa: ARG002 - see the class
+    ) -> Callable[[AuditedFrame], object] | None:
         """Called before frames are read: at the beginning, and again after damage.
 
         What it returns is called at the end of each frame, in another thread, which may be ahead of the
         records.
         """
+        return None
 
     def on_problem(self, problem: Problem) -> None:
         """Called with each problem; that of a frame comes from the other thread."""
@@ -292,7 +305,8 @@ class Verifier:
             self._file.close()
             raise
         self.result = Verification(source.name, stored_size=size)
-        self._listener = listener
+        self._listener = listener or VerifyListener()
+        self._is_heard = listener is not None
         # Frames are checked in another thread. Problems found there wait here, or are only counted.
         self._found: SimpleQueue[Problem] = SimpleQueue()
         self._counting = threading.Lock()
@@ -306,8 +320,7 @@ class Verifier:
             for _ in self._steps():
                 while not self._found.empty():
                     yield self._found.get()
-            if self._listener is not None:
-                self._listener.on_end(self.result)
+            self._listener.on_end(self.result)
         finally:
             self._file.close()
 
@@ -329,7 +342,7 @@ class Verifier:
                 # After damage, a new audit begins.
                 result.tables += sum(map(len, self.audit.tables.values()))
             number = dictionary.id if dictionary else 0
-            on_frame = self._listener.on_audit(window, number) if self._listener is not None else None
+            on_frame = self._listener.on_audit(window, number)
             self.audit = FrameAudit(window, number, self._note, on_frame, before=self._frames)
             self._frames = None
             return self.audit
@@ -353,7 +366,7 @@ class Verifier:
         yield
 
     def _may_count(self) -> bool:
-        is_told = self._listener is not None or (self.audit is not None and self.audit.tables)
+        is_told = self._is_heard or (self.audit is not None and self.audit.tables)
         return not is_told and self._found.empty()
 
     def _join_parts(self) -> Iterator[None]:
@@ -388,17 +401,15 @@ class Verifier:
         """Note a problem. That of a frame comes from another thread."""
         record_id = record.id if record is not None else None
         problem = Problem(code, self._file.name, offset, record_id, message, rule, requirement)
-        if self._listener is not None:
-            self._listener.on_problem(problem)
+        self._listener.on_problem(problem)
         with self._counting:
             self.result.kinds.setdefault((code, rule), ProblemKind(problem)).count += 1
         if self._found.qsize() < MAX_WAITING:
             self._found.put(problem)
 
     def _check(self, record: Record, _: Callable[[], None]) -> None:
-        if self._listener is not None:
-            # Before the digests are checked, which passes the block.
-            self._listener.on_record(record)
+        # Before the digests are checked, which passes the block.
+        self._listener.on_record(record)
         if is_shared(record):
             self._note("shared", record.offset, "the record shares its frame or gzip member", record=record)
         for finding in check_header(record.header):
@@ -407,27 +418,20 @@ class Verifier:
                 code = "length"
             self._note(code, record.offset, str(finding), record=record, rule=rule)
         for check in record.check_digests():
-            what = f"{check.field} {check.stated}"
-            match check.verdict:
-                case DigestVerdict.VALID:
-                    self.result.digests += 1
-                case DigestVerdict.INVALID:
-                    self._note("digest", record.offset, f"{what} is not that of the bytes", record=record)
-                case DigestVerdict.TRANSFERRED:
-                    part = "payload" if check.field == "WARC-Payload-Digest" else "block"
-                    text = f"{what} is that of the body as transferred, or of its chunks, not of the {part}"
-                    self._note("digest-transferred", record.offset, text, record=record)
-                case DigestVerdict.UNKNOWN:
-                    text = f"{what} is of an algorithm that cannot be computed here"
-                    self._note("digest-unknown", record.offset, text, record=record)
+            if check.verdict is DigestVerdict.VALID:
+                self.result.digests += 1
+            if check.verdict in _VERDICTS:
+                code, text = _VERDICTS[check.verdict]
+                part = "payload" if check.field == "WARC-Payload-Digest" else "block"
+                text = f"{check.field} {check.stated} {text.format(part)}"
+                self._note(code, record.offset, text, record=record)
 
     def _end(self, found: Intact) -> None:
         record = found.record
         if record.problem == LEAD and not self.result.records:
             self._note("trailer", record.offset, "other bytes come before the first record", record=record)
         self.result.records += 1
-        if self._listener is not None:
-            self._listener.on_intact(found)
+        self._listener.on_intact(found)
         if found.trailer != (end := record.body.file.grammar.end) and end:
             text = f"the record is followed by {found.trailer[:16]!r}, not by CRLF CRLF"
             self._note("trailer", record.offset, text, record=record)
@@ -449,8 +453,7 @@ class Verifier:
     def _add_damage(self, damage: Damage) -> None:
         error, is_limit = damage.error, ProblemSeverity.of(damage.error) is ProblemSeverity.LIMIT
         self.result.lost += 0 if is_limit else damage.size
-        if self._listener is not None:
-            self._listener.on_damage(damage)
+        self._listener.on_damage(damage)
         uri = damage.header.uri("WARC-Target-URI") if damage.header is not None else None
         of = f" ({uri})" if uri else ""
         verb, code = ("were not read", "limit") if is_limit else ("cannot be read", "damage")

@@ -11,24 +11,24 @@ import hashlib
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
+from seekwarc.cdx.wacz import lines_in, pieces_of
 from seekwarc.cdx.zipnum import FORMAT, GZIP_WINDOW, META
-from seekwarc.check.examine import Damage, Intact
-from seekwarc.check.verifying import Problem, ProblemSeverity, Verification, Verifier
-from seekwarc.check.wacz_rules import MAX_TEXT, Dates, Findings, json_object, lines_in, shown
+from seekwarc.check.examine import Intact
+from seekwarc.check.verifying import Problem, ProblemSeverity, Verifier, VerifyListener
+from seekwarc.check.wacz_rules import MAX_TEXT, Dates, Findings, json_object, shown
 from seekwarc.collection.entry import is_listed
+from seekwarc.compiling import override
 from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import MAX_LINE_SIZE, REVISIT, CdxjLine, line_head, stated_type, timestamp_of
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.format.surt import surt
 from seekwarc.format.uri import as_utf8
-from seekwarc.frames.audit import AuditedFrame
-from seekwarc.frames.scan import Window
-from seekwarc.make.wacz_writing import pieces_of
+from seekwarc.make.index_lines import digest_block
 from seekwarc.read.digests import BlockDigests
 from seekwarc.read.record import Record
 from seekwarc.read.resync import is_shared
@@ -38,7 +38,6 @@ __all__ = ["check_records", "read_lines"]
 
 PACKED: Final = (".cdx.gz", ".cdxj.gz")
 PLAIN: Final = (".cdx", ".cdxj")
-UNKNOWN: Final = (None, "", "-", "unk")
 STEP: Final = 1 << 20
 STAMP: Final = 14
 MAX_HEAD: Final = 64 << 10
@@ -261,7 +260,7 @@ def check_records(archive: ZipArchive, lines: Iterable[bytes], findings: Finding
     return places.count
 
 
-class _Comparison:
+class _Comparison(VerifyListener):
     """Compares the records of a WARC file with their lines while the file is verified."""
 
     def __init__(self, name: str, number: int, places: _Places, findings: Findings) -> None:
@@ -271,21 +270,14 @@ class _Comparison:
         self._findings = findings
         self._lengths: set[int | None] = set()
 
-    def on_audit(self, _window: Window, _dictionary_id: int) -> Callable[[AuditedFrame], object] | None:
-        return None
-
+    @override
     def on_problem(self, problem: Problem) -> None:
         if problem.severity is not ProblemSeverity.DEVIATION:
             self._findings.add("W22", self._name, f"{problem.message} (at {problem.offset})")
         elif problem.code == "digest-unknown":
             self._findings.add("W25", self._name, f"{problem.message} (at {problem.offset})")
 
-    def on_damage(self, damage: Damage) -> None:
-        """Do nothing: it is also a problem."""
-
-    def on_end(self, result: Verification) -> None:
-        """Do nothing."""
-
+    @override
     def on_record(self, record: Record) -> None:
         for offset, line in self._places.until(self._number, record.offset):
             self._found(f"no record begins at {offset}, where the index has {line.uri}")
@@ -306,6 +298,7 @@ class _Comparison:
                 "W21", self._name, f"the {record.type} at {record.offset} {text}: {uri[:MAX_TEXT]}"
             )
 
+    @override
     def on_intact(self, found: Intact) -> None:
         begin = found.record.offset
         right = found.end - begin
@@ -374,8 +367,5 @@ def _is_digest_of(text: str, stated: str | None, record: Record) -> bool:
     if hashers[0] is None:
         return False
     made = BlockDigests(record.http, block=hashers[0], payload=hashers[1], transferred=hashers[2])
-    position = 0
-    while data := record.block.pread(position, STEP):
-        made.add(data)
-        position += len(data)
+    digest_block(record, made)
     return given.raw in {it.digest() for it in hashers if it is not None}

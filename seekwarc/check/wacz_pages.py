@@ -6,13 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from seekwarc.cdx.wacz import MAX_LINE
-from seekwarc.check.wacz_rules import Dates, Findings, json_object, lines_in, shown
+from seekwarc.cdx.wacz import MAX_LINE, lines_in, pieces_of
+from seekwarc.check.wacz_rules import Dates, Findings, json_object, shown
 from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import timestamp_of
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.surt import surt
-from seekwarc.make.wacz_writing import pieces_of
 from seekwarc.storage.zip_members import ZipArchive
 
 __all__ = ["ListedPage", "check_captured", "check_pages", "is_date"]

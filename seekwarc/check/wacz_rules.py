@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from seekwarc.errors import FormatError, LimitError
+from seekwarc.errors import FormatError
 
-__all__ = ["RULES", "Findings", "Rule", "Severity", "WaczFinding", "json_object", "lines_in", "shown"]
+__all__ = ["RULES", "Findings", "Rule", "Severity", "WaczFinding", "json_object", "shown"]
 
 MAX_FINDINGS: Final = 100
 """Findings of a rule that are kept; all are counted."""
@@ -138,17 +138,3 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(found) < len(pairs):
         raise ValueError("an object has a name twice")
     return found
-
-
-def lines_in(pieces: Iterable[bytes], limit: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a text that comes in pieces, and where each begins; `LimitError` above `limit`."""
-    begin, rest = 0, b""
-    for data in pieces:
-        *lines, rest = (rest + data).split(b"\n")
-        for line in lines:
-            yield begin, line
-            begin += len(line) + 1
-        if len(rest) > limit:
-            raise LimitError(f"a line has more than {limit} bytes", offset=begin)
-    if rest:
-        yield begin, rest

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from typing import Final
 from zipfile import ZIP_DEFLATED, ZipInfo
 
+from seekwarc.cdx.wacz import pieces_of
 from seekwarc.check.wacz_rules import Findings, shown
 from seekwarc.errors import FormatError
 from seekwarc.format.words import counted
-from seekwarc.make.wacz_writing import pieces_of
 from seekwarc.storage.zip_members import ZipArchive, check_ratio
 
 __all__ = ["check_zip", "content_of"]

@@ -27,6 +27,7 @@ from typing import Final, NamedTuple, SupportsIndex
 
 from seekwarc.cdx.chain import MANIFEST, Required, manifest_of, required_by
 from seekwarc.cdx.places import base_name, is_wacz_name
+from seekwarc.cdx.wacz import pieces_of
 from seekwarc.closing import Recent
 from seekwarc.collection.entry import Entry
 from seekwarc.collection.revisits import container_of, holders_of
@@ -50,7 +51,7 @@ from seekwarc.frames.encoder import OrderedWork
 from seekwarc.jobs.passing import readable
 from seekwarc.make.sinks import StreamSink
 from seekwarc.make.wacz_creating import Made
-from seekwarc.make.wacz_writing import WaczOutput, pieces_of
+from seekwarc.make.wacz_writing import WaczOutput
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.options import ReadOptions
 from seekwarc.read.reader import WholeReader

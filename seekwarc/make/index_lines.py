@@ -44,7 +44,7 @@ from seekwarc.read.resync import is_shared
 from seekwarc.read.zstd_body import table_choice
 from seekwarc.scale.rows import size_of
 
-__all__ = ["LineOptions", "Lines", "Place", "has_line", "timestamp_in_index"]
+__all__ = ["LineOptions", "Lines", "Place", "digest_block", "has_line", "timestamp_in_index"]
 
 METHODS_WITH_BODY: Final = ("POST", "PUT")
 NOTHING: Final = ("", "")
@@ -307,12 +307,17 @@ def _made_digest(record: Record, head: HttpHead | None, wanted: LineOptions) -> 
         transferred=(hasher := hashlib.sha1(usedforsecurity=False)),
         stated=stated.raw if stated is not None else None,
     )
+    digest_block(record, digests)
+    digests.finish(truncated=record.truncated is not None)
+    return str(Digest.of("sha1", hasher.digest())), digests.payload_size if is_counted else None
+
+
+def digest_block(record: Record, digests: BlockDigests) -> None:
+    """Add the block of a record to digests, which are not finished."""
     position = 0
     while data := record.block.pread(position, STEP):
         position += len(data)
         digests.add(data)
-    digests.finish(truncated=record.truncated is not None)
-    return str(Digest.of("sha1", hasher.digest())), digests.payload_size if is_counted else None
 
 
 def sent_by(request: Record) -> tuple[str, str] | None:

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import BinaryIO
 
 from seekwarc.cdx.index import Index
-from seekwarc.cdx.wacz import json_lines
+from seekwarc.cdx.wacz import json_lines, pieces_of
 from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.post import indexed_uri
@@ -17,7 +17,7 @@ from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.make.names import NamesInUse
 from seekwarc.make.wacz_closing import Needed, Original
 from seekwarc.make.wacz_creating import Made
-from seekwarc.make.wacz_writing import PAGES, WaczOutput, WaczWriting, pieces_of
+from seekwarc.make.wacz_writing import PAGES, WaczOutput, WaczWriting
 from seekwarc.storage.opening import open_stored
 from seekwarc.storage.zip_members import ARCHIVE, ZipArchive, open_zip
 from seekwarc.system import temporary_folder

@@ -13,6 +13,7 @@ from contextlib import closing, contextmanager
 from itertools import chain
 from typing import Final, NamedTuple
 
+from seekwarc.cdx.wacz import pieces_of
 from seekwarc.collection.entry import OnDamage, is_listed
 from seekwarc.errors import FormatError, FormatWarning, LimitError, SeekWarcError, UnsupportedError
 from seekwarc.format.arc import ArcHeader
@@ -22,7 +23,6 @@ from seekwarc.jobs.progress import Progress
 from seekwarc.make.arc import warc_record
 from seekwarc.make.converting import convert
 from seekwarc.make.index_lines import timestamp_in_index
-from seekwarc.make.wacz_writing import pieces_of
 from seekwarc.read.digests import DigestVerdict
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import WholeReader

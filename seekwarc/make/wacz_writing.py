@@ -10,18 +10,19 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import IO, Final, Protocol, cast
 from zipfile import ZIP64_LIMIT, ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import seekwarc
+from seekwarc.cdx.wacz import pieces_of
 from seekwarc.format.json_text import json_text
 from seekwarc.make.zipnum import ClusterOutput
 from seekwarc.storage.source import RangeSource
 from seekwarc.storage.zip_members import ARCHIVE
 
-__all__ = ["PAGES", "WaczOutput", "WaczWriting", "pages_header", "pieces_of"]
+__all__ = ["PAGES", "WaczOutput", "WaczWriting", "pages_header"]
 
 WACZ_VERSION: Final = "1.1.1"
 PAGES: Final = {"pages": "All Pages", "extraPages": "Extra Pages"}
@@ -166,13 +167,6 @@ class WaczOutput:
         self.add("datapackage-digest.json", [data], len(data))
         self._zip.close()
         return self._file.size
-
-
-def pieces_of(source: RangeSource, start: int = 0, stop: int | None = None) -> Iterator[bytes]:
-    """Yield the bytes of a source, or of a range of it, in order."""
-    while data := source.read(start, start + STEP if stop is None else min(start + STEP, stop)):
-        yield data
-        start += len(data)
 
 
 def pages_header(name: str, *, text: bool = False) -> bytes:
