@@ -23,7 +23,7 @@ from seekwarc.format.uri import as_utf8
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["COLUMNS", "KEY", "NEEDED", "READ", "TIME", "columnar_schema", "line_of", "row_of", "timestamp_at"]
+__all__ = ["COLUMNS", "KEY", "NEEDED", "READ", "TIME", "line_of", "row_of", "schema_of", "timestamp_at"]
 
 KEY: Final = "url_surtkey"
 TIME: Final = "fetch_time"
@@ -105,8 +105,8 @@ _UUID = re.compile(r"<?urn:uuid:([0-9A-Fa-f]{8}(?:-?[0-9A-Fa-f]{4}){3}-?[0-9A-Fa
 _SEGMENT = re.compile(r"(?:\A|/)crawl-data/[^/]+/segments/([^/]+)/")
 
 
-def columnar_schema() -> pa.Schema:
-    """Return the Arrow schema of an index."""
+def schema_of(columns: Mapping[str, str]) -> pa.Schema:
+    """Return the Arrow schema of columns; a `?` after the kind of one says that values may be missing."""
     pa = arrow()
     kinds = {
         "string": pa.string(),
@@ -114,9 +114,11 @@ def columnar_schema() -> pa.Schema:
         "int32": pa.int32(),
         "int64": pa.int64(),
         "timestamp": pa.timestamp("ms", tz="UTC"),
+        "microseconds": pa.timestamp("us", tz="UTC"),
+        "bool": pa.bool_(),
         "uuid": pa.binary(16),
     }
-    fields = [pa.field(name, kinds[it.rstrip("?")], it.endswith("?")) for name, it in COLUMNS.items()]
+    fields = [pa.field(name, kinds[it.rstrip("?")], it.endswith("?")) for name, it in columns.items()]
     return pa.schema(fields)
 
 

@@ -23,7 +23,6 @@ from typing import BinaryIO, Final, NamedTuple, Unpack, cast
 from seekwarc.check.examine import Damage, Intact, Known, examine
 from seekwarc.errors import FormatError, LimitError, NotFoundError, SourceError, TruncatedError
 from seekwarc.format.arc import ArcHeader
-from seekwarc.format.digest import Hasher
 from seekwarc.format.warc import RECORD_END, RecordHeader, edit_header
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import MAX_FRAME_SIZE
@@ -32,7 +31,7 @@ from seekwarc.frames.scan import Window
 from seekwarc.jobs.parts import cut, each_part
 from seekwarc.jobs.problems import ProblemSeverity
 from seekwarc.jobs.progress import Progress, no_progress
-from seekwarc.make.arc import warc_header, warc_record
+from seekwarc.make.arc import Tapped, warc_header, warc_record
 from seekwarc.make.sinks import CopyPart, PartFile, PartSink, PartsWriter
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.filled import filled_body
@@ -289,7 +288,7 @@ def _copy(
         # A malformed digest says nothing about the record; `verify` reports it.
         digest = record.block_digest
         hasher = digest.hasher() if digest is not None else None
-        reader = _Digested(cast("BinaryIO", block), hasher)
+        reader = block if hasher is None else Tapped(cast("BinaryIO", block), hasher.update)
         sink.write_raw(record.header, reader, trailer=trailer)
     is_wrong = digest is not None and hasher is not None and hasher.digest() != digest.raw
     return [(record.offset, record.id)] if is_wrong else []
@@ -457,15 +456,3 @@ def _intact_content(file: ArchiveFile, compression: Compression, offset: int) ->
         yield from waiting
     except FormatError:
         return
-
-
-class _Digested:
-    def __init__(self, file: BinaryIO, hasher: Hasher | None) -> None:
-        self._file = file
-        self._hasher = hasher
-
-    def read(self, size: int) -> bytes:
-        data = self._file.read(size)
-        if self._hasher is not None:
-            self._hasher.update(data)
-        return data

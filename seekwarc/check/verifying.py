@@ -233,17 +233,12 @@ def verify(
 class VerifyListener:
     """What is known of a file while it is verified. This one ignores all."""
 
-    def on_audit(
-        self,
-        window: Window,
-        dictionary_id: int,  # noqa: ARG002 - see the class
-    ) -> Callable[[AuditedFrame], object] | None:
+    def on_audit(self, window: Window, dictionary_id: int) -> Callable[[AuditedFrame], object] | None:
         """Called before frames are read: at the beginning, and again after damage.
 
         What it returns is called at the end of each frame, in another thread, which may be ahead of the
         records.
         """
-        return None
 
     def on_problem(self, problem: Problem) -> None:
         """Called with each problem; that of a frame comes from the other thread."""

@@ -15,11 +15,12 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
 from seekwarc.errors import FormatError, LimitError
 
-__all__ = ["check_boxes", "check_elements"]
+__all__ = ["check_boxes", "check_elements", "index_range"]
 
 Read: TypeAlias = Callable[[int, int], bytes]
 """Returns the bytes [start, start + count), or what there is of them."""
@@ -32,6 +33,8 @@ CHUNKED_PER_BYTE: Final = 64
 MAX_DEPTH: Final = 12
 MAX_BOXES: Final = 256
 """Boxes of the film before its index."""
+MAX_BEFORE_INDEX: Final = 8
+"""Boxes among which the index is looked for, to be read ahead."""
 NEAR: Final = 128 << 10
 """Where boxes after the index are also checked: bytes that are read in any case."""
 MAX_COMPRESSED_INDEX: Final = 32 << 20
@@ -52,7 +55,7 @@ class _Box(NamedTuple):
     stop: int
 
 
-def check_boxes(read: Read, size: int) -> None:
+def check_boxes(read: Read, size: int) -> bool:
     """Check the boxes of an MP4 of `size` bytes.
 
     Raises:
@@ -68,6 +71,13 @@ def check_boxes(read: Read, size: int) -> None:
         check.box(box, 0)
     if check.is_fragmented:
         check.fragment_index()
+    return check.is_fragmented
+
+
+def index_range(read: Read, size: int) -> tuple[int, int] | None:
+    """Return where the index of an MP4 is, [start, stop): before or after everything else."""
+    first = islice(_boxes(read, 0, size), MAX_BEFORE_INDEX)
+    return next(((box.at, box.stop) for box in first if box.name == b"moov"), None)
 
 
 def _boxes(read: Read, start: int, stop: int) -> Iterator[_Box]:

@@ -19,8 +19,6 @@ __all__ = [
     "WAV",
     "FilmKind",
     "has_constant_rate",
-    "index_range",
-    "is_fragmented",
     "kind_of",
     "kind_of_name",
 ]
@@ -29,10 +27,6 @@ BEGINNING: Final = 4096
 ID3_HEADER: Final = 10
 MAX_MP3_HEAD: Final = 64
 """Where the first frame of an MP3 says what follows."""
-MAX_BOXES: Final = 8
-"""Boxes of an MP4 among which its index is looked for."""
-MAX_FRAGMENTED_HEAD: Final = 64 << 10
-"""Where the head of a fragmented film is: it has no entries for pictures, so it is short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,28 +103,6 @@ def has_constant_rate(kind: FilmKind, file: SeekableFile) -> bool:
         return False
     head = _read(file, 0, ID3_HEADER)
     return b"Info" in _read(file, _id3_length(head) if head.startswith(b"ID3") else 0, MAX_MP3_HEAD)
-
-
-def index_range(file: SeekableFile) -> tuple[int, int] | None:
-    """Return where the index of an MP4 is, [start, stop): before or after everything else."""
-    at = 0
-    for _ in range(MAX_BOXES):
-        head = _read(file, at, 16)
-        size, name = int.from_bytes(head[:4]), head[4:8]
-        if size == 1:
-            # A size of 64 bits follows (ISO/IEC 14496-12, 4.2.2).
-            size = int.from_bytes(head[8:16])
-        if len(head) < 16 or size < 8:
-            return None
-        if name == b"moov":
-            return at, at + size
-        at += size
-    return None
-
-
-def is_fragmented(file: SeekableFile) -> bool:
-    """Tell whether an MP4 has its index in pieces all over the film."""
-    return b"mvex" in _read(file, 0, MAX_FRAGMENTED_HEAD)
 
 
 def _read(file: SeekableFile, start: int, size: int) -> bytes:

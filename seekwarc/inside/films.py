@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
 from seekwarc.closing import Closing
 from seekwarc.errors import FormatError, LimitError, UnsupportedError
-from seekwarc.inside.film_boxes import check_boxes, check_elements
+from seekwarc.inside.film_boxes import check_boxes, check_elements, index_range
 from seekwarc.inside.film_file import FIRST_STEP, FilmFile, SeekableFile
 from seekwarc.inside.film_kinds import (
     MATROSKA,
@@ -21,8 +21,6 @@ from seekwarc.inside.film_kinds import (
     WEBM,
     FilmKind,
     has_constant_rate,
-    index_range,
-    is_fragmented,
     kind_of,
 )
 from seekwarc.inside.times import time_text
@@ -119,15 +117,15 @@ class Film(Closing):
         self.on_time: Callable[[Fraction], object] = lambda _: None
         self.kind = _kind(self.file)
         options = _options(self.kind, self.file)
-        is_in_fragments = self.kind is MP4 and is_fragmented(self.file)
-        if self.kind is MP4 and (index := index_range(self.file)) is not None:
-            self.file.expect([index])
-            # In the order in which libav will read it, which then finds it in memory.
-            at, stop = index
-            while at < stop and (piece := self.file.bytes_at(at, min(FIRST_STEP, stop - at))):
-                at += len(piece)
+        is_in_fragments = False
         if self.kind is MP4:
-            check_boxes(self.file.bytes_at, self.file.size)
+            if (index := index_range(self.file.bytes_at, self.file.size)) is not None:
+                self.file.expect([index])
+                # In the order in which libav will read it, which then finds it in memory.
+                at, stop = index
+                while at < stop and (piece := self.file.bytes_at(at, min(FIRST_STEP, stop - at))):
+                    at += len(piece)
+            is_in_fragments = check_boxes(self.file.bytes_at, self.file.size)
         elif self.kind in (MATROSKA, WEBM):
             check_elements(self.file.bytes_at, self.file.size)
         self.file.forget()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, Literal
+from itertools import chain, takewhile
+from typing import TYPE_CHECKING, Final, Literal
 
 from seekwarc.errors import LimitError, UnsupportedError
 from seekwarc.inside.exact_clips import check_decodable, decoded
@@ -13,7 +14,6 @@ from seekwarc.inside.films import Film, media_library, reported
 from seekwarc.inside.times import time_text
 
 if TYPE_CHECKING:
-    from av.packet import Packet
     from av.video.frame import VideoFrame
     from av.video.stream import VideoStream
 
@@ -67,12 +67,9 @@ class Picture:
 
 
 def times_every(duration: Fraction | None, every: Fraction, limit: int) -> Iterator[Fraction]:
-    """Yield 0, `every` and so on up to the end of a film of that duration, `limit` times at most."""
-    for number in range(limit):
-        time = number * every
-        if duration is not None and time >= duration:
-            return
-        yield time
+    """Return 0, `every` and so on up to the end of a film of that duration, `limit` times at most."""
+    times = (number * every for number in range(limit))
+    return takewhile(lambda time: duration is None or time < duration, times)
 
 
 class Pictures:
@@ -158,17 +155,12 @@ class _Showing:
 
     def _decoded(self) -> Iterator[tuple[Fraction, VideoFrame, Fraction]]:
         keyframe = None
-        for packet in self._with_end(self._packets):
+        for packet in chain(self._packets, (None,)):
             for frame in decoded(self._film, self._video, packet):
                 if (time := self._film.frame_time(frame)) is not None:
                     if frame.key_frame or keyframe is None:
                         keyframe = time
                     yield time, frame, keyframe
-
-    @staticmethod
-    def _with_end(packets: Iterator[Packet[Any]]) -> Iterator[Packet[Any] | None]:
-        yield from packets
-        yield None
 
 
 def _length(frame: VideoFrame) -> Fraction:

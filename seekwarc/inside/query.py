@@ -91,22 +91,10 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class _Not:
-    inner: _Node
-
-    @property
-    def is_exact(self) -> bool:
-        return self.inner.is_exact
-
-    def is_in(self, page: _Page) -> bool:
-        return not self.inner.is_in(page)
-
-
-@dataclass(frozen=True, slots=True)
 class _All:
     wanted: tuple[_Node, ...]
-    """At least one; none of them is negated."""
-    unwanted: tuple[_Not, ...]
+    """At least one."""
+    unwanted: tuple[_Node, ...]
 
     @property
     def is_exact(self) -> bool:
@@ -116,11 +104,11 @@ class _All:
     def expression(self) -> str:
         found = " AND ".join(_expression(it) for it in self.wanted)
         # A page that has the words of an unwanted phrase may have them in another order.
-        sure = [f" NOT {_expression(it.inner)}" for it in self.unwanted if it.is_exact]
+        sure = [f" NOT {_expression(it)}" for it in self.unwanted if it.is_exact]
         return reduce(lambda left, right: f"({left}){right}", sure, found)
 
     def is_in(self, page: _Page) -> bool:
-        return all(it.is_in(page) for it in (*self.wanted, *self.unwanted))
+        return all(it.is_in(page) for it in self.wanted) and not any(it.is_in(page) for it in self.unwanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,26 +255,21 @@ class _Parser:
 
     def _all(self, depth: int) -> _Node | None:
         wanted: list[_Node] = []
-        unwanted: list[_Not] = []
+        unwanted: list[_Node] = []
         while True:
-            is_negated = False
             while self._take_word("AND"):
                 pass
-            if self._take_word("NOT"):
-                is_negated = True
+            is_negated = self._take_word("NOT")
             token = self._next()
             if token is None or token["parenthesis"] == ")" or token["word"] == "OR":
                 if is_negated:
                     raise ValueError("NOT needs a word after it")
                 break
             self._at += 1
-            node = self._one(token, depth, is_negated=is_negated or bool(token["minus"]))
-            if node is None:
-                continue
-            if is_negated or token["minus"]:
-                unwanted.append(_Not(node))
-            else:
-                wanted.append(node)
+            is_negated = is_negated or bool(token["minus"])
+            node = self._one(token, depth, is_negated=is_negated)
+            if node is not None:
+                (unwanted if is_negated else wanted).append(node)
         if unwanted and not wanted:
             raise ValueError("the query only says what to leave out; add a word to search for")
         if len(wanted) == 1 and not unwanted:

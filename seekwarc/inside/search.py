@@ -287,10 +287,8 @@ class SearchFile(Closing):
         self._database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
         self._database.set_progress_handler(self._is_late, STEPS)
         self._database.create_function("has_type", 2, _has_type, deterministic=True)
-        made = {row[0] for row in self._rows("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL LIMIT 100")}
-        names = {
-            row[0] for row in self._rows("SELECT name FROM sqlite_master WHERE sql IS NOT NULL LIMIT 100")
-        }
+        tables = self._rows("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL LIMIT 100")
+        names, made = {name for name, _ in tables}, {statement for _, statement in tables}
         ours = {statement.split()[3 if "VIRTUAL" in statement else 2] for statement in SCHEMA}
         if not made >= set(SCHEMA) or names != ours | SHADOWS or len(made) != len(names):
             raise FormatError(

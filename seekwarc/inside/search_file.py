@@ -192,7 +192,8 @@ class Builder(Closing):
             for statement in FINISHING:
                 self._database.execute(statement)
             self._database.execute("COMMIT")
-            pages, captures = self._count("SELECT count(DISTINCT page), count(page) FROM capture")
+            counting = "SELECT count(DISTINCT page), count(page) FROM capture"
+            pages, captures = self._database.execute(counting).fetchone()
             if self._new * OPTIMIZED >= pages:
                 self._database.execute("INSERT INTO words (words) VALUES ('optimize')")
             self._database.execute("VACUUM INTO ?", (path,))
@@ -223,10 +224,6 @@ class Builder(Closing):
     def _number(self, statement: str, *values: object) -> int | None:
         row = self._database.execute(statement, values).fetchone()
         return row[0] if row is not None and isinstance(row[0], int) else None
-
-    def _count(self, statement: str) -> tuple[int, int]:
-        row: tuple[int, int] = self._database.execute(statement).fetchone()
-        return row
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

@@ -69,14 +69,14 @@ def contact_sheet(pictures: Iterable[Picture], *, width: int = SHEET_WIDTH, colu
         left, top = GAP + column * (width + GAP), GAP + row * (high + GAP)
         sheet.paste(frame, left, top)
         sheet.write(text, left, top + frame.height + (CAPTION - 5 * SCALE) // 2)
-    return encoded(sheet.frame(), "png")
+    return encoded(sheet.frame, "png")
 
 
 class _Sheet:
     def __init__(self, width: int, height: int) -> None:
-        self._frame: VideoFrame = media_library().VideoFrame(width, height, PIXELS["png"])
-        self._stride = self._frame.planes[0].line_size
-        self._pixels = memoryview(self._frame.planes[0])
+        self.frame: VideoFrame = media_library().VideoFrame(width, height, PIXELS["png"])
+        self._stride = self.frame.planes[0].line_size
+        self._pixels = memoryview(self.frame.planes[0])
         row = (PAPER * width).ljust(self._stride, b"\0")
         for at in range(0, len(row) * height, len(row)):
             self._pixels[at : at + len(row)] = row
@@ -94,9 +94,6 @@ class _Sheet:
                     row, column = divmod(at, 3)
                     for line in range(SCALE):
                         self._put(left + (place * 4 + column) * SCALE, top + row * SCALE + line, INK * SCALE)
-
-    def frame(self) -> VideoFrame:
-        return self._frame
 
     def _put(self, left: int, row: int, pixels: bytes | memoryview) -> None:
         start = row * self._stride + 3 * left

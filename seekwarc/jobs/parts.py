@@ -16,30 +16,32 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar, Unpack, cast
 
+from seekwarc.collection.entry import with_next
 from seekwarc.compiling import override
 from seekwarc.errors import FormatError, FormatWarning, SeekWarcError, SourceChangedError
 from seekwarc.format.warc import RecordHeader
 from seekwarc.frames.dictionary import Dictionary
-from seekwarc.jobs.outcome import Job, Outcome, Status
-from seekwarc.jobs.problems import OnProblem
+from seekwarc.jobs.outcome import Job, Status
+from seekwarc.jobs.problems import OncePerPlace, OnProblem
 from seekwarc.jobs.progress import Progress
-from seekwarc.jobs.work import JobContext, Report
+from seekwarc.jobs.work import JobContext, Report, writing
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.read.reader import Reader, WholeReader
+from seekwarc.read.record import Record
 from seekwarc.scale.searched import searched_starts
 from seekwarc.scale.split import Split
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeSource, SmallReads, SourceWrapper
-from seekwarc.write.files import unwritable
 
-__all__ = ["MIN_SIZE", "Found", "PartSource", "cut", "each_part", "found_in", "in_parts"]
+__all__ = ["MIN_SIZE", "Found", "Notes", "PartSource", "cut", "each_part", "found_in", "in_parts"]
 
 MIN_SIZE: Final = 16 << 20
 """A smaller file is done by one process in about the time that others take to start."""
@@ -53,6 +55,7 @@ AHEAD: Final = 2
 _Result = TypeVar("_Result")
 _Result_co = TypeVar("_Result_co", covariant=True)
 _Done = TypeVar("_Done")
+_Noted = TypeVar("_Noted")
 _Done_co = TypeVar("_Done_co", covariant=True)
 
 
@@ -154,6 +157,51 @@ class Found(Protocol[_Done_co]):
         """Yield the lines in file order. Called once."""
 
 
+class Notes(ABC, Generic[_Noted]):
+    """What is found in an archive, a line for each record or for some; see `Found`.
+
+    Damage is passed over: each place of it goes to `on_problem` once.
+    """
+
+    def __init__(self, archive: Reader, on_problem: OnProblem) -> None:
+        self._archive = archive
+        self._report = OncePerPlace(on_problem)
+        self.is_damaged = False
+
+    def lines(self) -> Iterator[bytes]:
+        """See `Found.lines`."""
+        try:
+            yield from self._lines()
+        except FormatError as damage:
+            self._note(damage)
+
+    @abstractmethod
+    def _lines(self) -> Iterator[bytes]:
+        """Yield the lines of what is `_noted`."""
+
+    @abstractmethod
+    def _found(self, record: Record) -> _Noted | None:
+        """Return what is found in a record, if anything is."""
+
+    def _noted(self) -> Iterator[tuple[Record, _Noted]]:
+        """Yield the records in which something is found, without those that are damaged."""
+        for record, found, _, is_damaged in with_next(self._archive, self._described, self._note):
+            if found is not None and not is_damaged:
+                yield record, found
+
+    def _described(self, record: Record) -> _Noted | None:
+        try:
+            return self._found(record)
+        except FormatError as error:
+            # Iteration shows whether the file can be read further.
+            self._report(error.located(record.source, record.offset))
+            return None
+
+    def _note(self, damage: FormatError) -> None:
+        self.is_damaged = True
+        self._report(damage)
+
+
 class Begin(Protocol[_Done_co]):
     """Begins to look through a file, or a part of one. Must be picklable."""
 
@@ -238,13 +286,9 @@ class _Checked:
             warnings.simplefilter("always", FormatWarning)
             _refuse_changed(source, part)
             spool = os.path.join(context.folder or "", str(part.start))
-            try:
+            # What fails is most likely a disk full of spools. The caller goes on without.
+            with writing(spool):
                 result = self.work(part, source, spool)
-            except (SeekWarcError, BrokenPipeError):
-                raise
-            except OSError as error:
-                # A disk full of spools, most likely. The caller goes on without.
-                raise unwritable(error, spool) from error
         with closing(open_source(job.source)) as source:
             _refuse_changed(source, part)
         is_well = result is not None and not told
@@ -272,17 +316,9 @@ class _Progress(Report):
         self._on_read(0, self._end if offset is None else offset)
 
     @override
-    def on_event(self, job: Job, event: object) -> None:
-        pass
-
-    @override
     def on_progress(self, size: int) -> None:
         self._size += size
         self._on_read(0, self._size)
-
-    @override
-    def on_outcome(self, outcome: Outcome) -> None:
-        pass
 
 
 class PartSource(SourceWrapper):

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from seekwarc.errors import FormatError, LimitError
 
-__all__ = ["OnProblem", "OncePerPlace", "ProblemSeverity"]
+__all__ = ["Counted", "OnProblem", "OncePerPlace", "ProblemSeverity"]
 
 OnProblem: TypeAlias = Callable[[FormatError], object]
 """Called with each problem that keeps a record out."""
@@ -33,6 +33,25 @@ class ProblemSeverity(StrEnum):
     def of(cls, error: FormatError) -> ProblemSeverity:
         """Return the severity of what could not be read."""
         return cls.LIMIT if isinstance(error, LimitError) else cls.DAMAGE
+
+
+class Counted:
+    """Counts problems in `count`, and passes them on.
+
+    Args:
+        on_problem: Is called with each; without it the first is raised.
+    """
+
+    def __init__(self, on_problem: OnProblem | None) -> None:
+        self.count = 0
+        self._on_problem = on_problem
+
+    def __call__(self, problem: FormatError) -> None:
+        """Count a problem."""
+        self.count += 1
+        if self._on_problem is None:
+            raise problem
+        self._on_problem(problem)
 
 
 class OncePerPlace:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
 from seekwarc.errors import SeekWarcError
 from seekwarc.jobs.outcome import MEMORY, Failure, Job, Outcome, Status
@@ -19,7 +19,7 @@ from seekwarc.write.files import Existing, unwritable
 from seekwarc.write.opening import open_output
 from seekwarc.write.output import Output, PathOutput
 
-__all__ = ["JobContext", "Report", "Work", "attempt", "hidden_folder"]
+__all__ = ["JobContext", "Report", "Work", "attempt", "hidden_folder", "writing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,8 @@ Work = Callable[[Job, JobContext], tuple[Status, object]]
 """Works on a file; returns how that ended, and a result to report. Must be picklable."""
 
 
-class Report(Protocol):
-    """Receives what happens while a batch runs, in the process that started it."""
+class Report:
+    """Receives what happens while a batch runs, in the process that started it. This one ignores it."""
 
     def on_event(self, job: Job, event: object) -> None:
         """Called with each event of the work on a file."""
@@ -77,11 +77,20 @@ def hidden_folder(folder: str | None) -> Iterator[str | None]:
         yield None
         return
     with ExitStack() as made:
-        try:
+        with writing(folder):
             name = made.enter_context(temporary_folder(".seekwarc-", ".partial", folder=folder))
-        except OSError as error:
-            raise unwritable(error, folder) from error
         yield name
+
+
+@contextmanager
+def writing(path: str) -> Iterator[None]:
+    """Name what could not be written, if the system refuses something in the block."""
+    try:
+        yield
+    except (SeekWarcError, BrokenPipeError):
+        raise
+    except OSError as error:
+        raise unwritable(error, path) from error
 
 
 def attempt(job: Job, work: Work, context: JobContext) -> Outcome:

@@ -23,7 +23,7 @@ from seekwarc.read.record import Record
 from seekwarc.read.sequential import StreamedRecords
 from seekwarc.write.block_reader import ReadableStream
 
-__all__ = ["RecordSink", "copy_arc_records", "warc_content", "warc_header", "warc_record"]
+__all__ = ["RecordSink", "Tapped", "copy_arc_records", "warc_content", "warc_header", "warc_record"]
 
 STEP: Final = 1 << 20
 MAX_IN_MEMORY: Final = 16 << 20
@@ -39,7 +39,7 @@ class RecordSink(Protocol):
         """See `Writer.write_raw`."""
 
 
-class _Tapped:
+class Tapped:
     """Shows all that is read of a block."""
 
     def __init__(self, file: BinaryIO, tap: Callable[[bytes], object]) -> None:
@@ -47,6 +47,7 @@ class _Tapped:
         self._tap = tap
 
     def read(self, size: int) -> bytes:
+        """Read, and show it."""
         data = self._file.read(size)
         self._tap(data)
         return data
@@ -113,7 +114,7 @@ def copy_arc_records(
         header, block = warc_record(record)
         tap(header.raw)
         with block:
-            sink.write_raw(header, _Tapped(block, tap), trailer=lambda: RECORD_END)
+            sink.write_raw(header, Tapped(block, tap), trailer=lambda: RECORD_END)
         tap(RECORD_END)
         count += 1
     return count

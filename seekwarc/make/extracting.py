@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Final, Unpack
 
 from seekwarc.closing import Closing
@@ -27,6 +27,7 @@ from seekwarc.errors import (
 )
 from seekwarc.format.json_text import json_text
 from seekwarc.jobs.outcome import Failure, Job, Outcome, Status
+from seekwarc.jobs.work import writing
 from seekwarc.make.names import NamesInUse, name_of
 from seekwarc.read.filled import filled_record, gaps_of
 from seekwarc.read.options import ReadLimits
@@ -38,7 +39,7 @@ from seekwarc.storage.expand import expand
 from seekwarc.storage.source import RangeSource
 from seekwarc.storage.zip_members import split_name
 from seekwarc.system import replace, write_all
-from seekwarc.write.files import Existing, refuse_url, unwritable
+from seekwarc.write.files import Existing, refuse_url
 
 __all__ = ["MANIFEST", "MAX_SIZE", "PAYLOAD_TYPES", "Extracted", "Extraction", "Extractor", "extract"]
 
@@ -115,6 +116,7 @@ class Extracted:
         }
 
 
+@dataclass(eq=False)
 class Extractor(Closing):
     """Writes payloads into a folder, and at the same time their list, `manifest.jsonl`.
 
@@ -122,44 +124,34 @@ class Extractor(Closing):
     originals of revisits and the segments of records are found in all `files`.
     """
 
-    def __init__(
-        self,
-        files: Sequence[str],
-        folder: str,
-        selection: Selection,
-        *,
-        open_file: Callable[[str], RangeSource | str] = str,
-        decoded: bool = True,
-        max_size: int = MAX_SIZE,
-        force: bool = False,
-        partial: bool = False,
-        limits: ReadLimits | None = None,
-    ) -> None:
-        self.files = files
-        self._folder = folder
-        self._selection = selection
-        self._types = selection.types or frozenset(PAYLOAD_TYPES)
-        self._open_file = open_file
-        self._decoded = decoded
-        self._max_size = max_size
-        self._force = force
-        self._partial = partial
-        self._limits = limits or {}
+    files: Sequence[str]
+    folder: str
+    selection: Selection
+    _: KW_ONLY
+    open_file: Callable[[str], RangeSource | str] = str
+    decoded: bool = True
+    max_size: int = MAX_SIZE
+    force: bool = False
+    partial: bool = False
+    limits: ReadLimits | None = None
+
+    def __post_init__(self) -> None:
+        self._types = self.selection.types or frozenset(PAYLOAD_TYPES)
         self._names = NamesInUse()
         self._collection: Collection | None = None
         self._named: Extracted | None = None
         """A file that has its name, or is about to get it, and is not in the manifest yet."""
         self._opened = ExitStack()
-        self._unfinished = os.path.join(folder, UNFINISHED)
-        refuse_url(folder)
-        with _writing(folder):
-            os.makedirs(folder, exist_ok=True)
-            if not force and os.listdir(folder):
+        self._unfinished = os.path.join(self.folder, UNFINISHED)
+        refuse_url(self.folder)
+        with writing(self.folder):
+            os.makedirs(self.folder, exist_ok=True)
+            if not self.force and os.listdir(self.folder):
                 raise TargetExistsError(
                     "is not empty; name a new folder, or replace files of the same names with --force",
-                    source=folder,
+                    source=self.folder,
                 )
-            manifest = os.path.join(folder, MANIFEST)
+            manifest = os.path.join(self.folder, MANIFEST)
             # Removed, not opened for writing: they may be links to other files.
             for leftover in (manifest, self._unfinished):
                 with suppress(FileNotFoundError):
@@ -189,7 +181,7 @@ class Extractor(Closing):
         except (FormatError, SourceError) as error:
             failure = Failure.of(error)
         status = Status.FAILED if failure is not None else Status.PROBLEMS if worst else Status.DONE
-        yield Outcome(Job(name, self._folder), status, written, failure)
+        yield Outcome(Job(name, self.folder), status, written, failure)
 
     def _records(self, name: str) -> Iterator[Extracted]:
         damages: list[Extracted] = []
@@ -201,13 +193,13 @@ class Extractor(Closing):
                 damages.append(Extracted(name, error.offset, failure=Failure.of(error)))
 
         try:
-            with WholeReader(self._open_file(name), on_error=on_error, **self._limits) as archive:
+            with WholeReader(self.open_file(name), on_error=on_error, **(self.limits or {})) as archive:
                 for record in archive:
                     yield from damages
                     damages.clear()
                     extracted = self._extracted(name, record, is_pipe=archive.size is None)
                     has_failed = extracted is not None and (
-                        extracted.failure is not None or (self._partial and extracted.problem is not None)
+                        extracted.failure is not None or (self.partial and extracted.problem is not None)
                     )
                     if extracted is not None:
                         yield extracted
@@ -227,7 +219,7 @@ class Extractor(Closing):
             "truncated": record.truncated,
         }
         try:
-            if not self._selection.matches(record):
+            if not self.selection.matches(record):
                 return None
             logical = self._logical(record, is_pipe=is_pipe)
             head = logical.http
@@ -266,7 +258,7 @@ class Extractor(Closing):
         named = [it for it in self.files if it != "-"]
         names = [it for it in named if "://" in it or split_name(it) or os.path.isfile(it)]
         index = MemoryIndex()
-        collection = WholeCollection(names, index=index, on_error="skip", **self._limits)
+        collection = WholeCollection(names, index=index, on_error="skip", **(self.limits or {}))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FormatWarning)
             for archive in collection.files:
@@ -279,11 +271,11 @@ class Extractor(Closing):
         """Write the payload of a record; provide size, digest and damage of the new file without a name."""
         try:
             size, digest, error = self._copy(record)
-            if error is not None and self._partial and (filled := filled_record(record)) is not record:
+            if error is not None and self.partial and (filled := filled_record(record)) is not record:
                 os.unlink(self._unfinished)
                 record = filled
                 size, digest, error = self._copy(record)
-            if error is not None and not (self._partial and size):
+            if error is not None and not (self.partial and size):
                 raise error
             damage = gaps_of(record) if error is None else f"only the beginning is here: {error.message}"
             yield size, digest, damage
@@ -297,23 +289,23 @@ class Extractor(Closing):
         """Write a payload up to its end or to damage; return its size, digest and the damage."""
         size = 0
         digest = hashlib.sha256()
-        with _writing(self._folder):
+        with writing(self.folder):
             out = open(self._unfinished, "xb")  # noqa: SIM115
-        buffer = memoryview(bytearray(STEP_TO_DAMAGE if self._partial else STEP))
+        buffer = memoryview(bytearray(STEP_TO_DAMAGE if self.partial else STEP))
         with out:
             try:
                 payload = record.payload
-                decoded = self._decoded and bool(payload.codings)
-                if not decoded and (payload.known_size or 0) > self._max_size:
+                decoded = self.decoded and bool(payload.codings)
+                if not decoded and (payload.known_size or 0) > self.max_size:
                     raise self._too_large(record)
-                opened = payload.open_decoded(limit=self._max_size + 1) if decoded else payload.open()
+                opened = payload.open_decoded(limit=self.max_size + 1) if decoded else payload.open()
                 with opened as source:
                     while count := source.readinto(buffer) or 0:
                         size += count
-                        if size > self._max_size:
+                        if size > self.max_size:
                             raise self._too_large(record)
                         digest.update(buffer[:count])
-                        with _writing(self._unfinished):
+                        with writing(self._unfinished):
                             write_all(out, buffer[:count])
             except (LimitError, UnsupportedError):
                 raise
@@ -322,8 +314,8 @@ class Extractor(Closing):
         return size, digest.hexdigest(), None
 
     def _give_name(self, written: Extracted) -> None:
-        target = os.path.join(self._folder, written.target or "")
-        if not self._force and os.path.lexists(target):
+        target = os.path.join(self.folder, written.target or "")
+        if not self.force and os.path.lexists(target):
             raise TargetExistsError("exists already; --force replaces it", source=target)
         # Set before the file gets its name: a signal may come between the two lines.
         self._named = written
@@ -331,14 +323,14 @@ class Extractor(Closing):
 
     def _note(self, extracted: Extracted) -> None:
         """Write a line of the manifest at once, so that it is complete whatever happens next."""
-        with _writing(os.path.join(self._folder, MANIFEST)):
+        with writing(os.path.join(self.folder, MANIFEST)):
             self._manifest.write(json_text(extracted.as_json()) + "\n")
             self._named = None
             self._manifest.flush()
 
     def _too_large(self, record: Record) -> LimitError:
         text = (
-            f"the payload has more than {self._max_size} bytes, so it was not written; --max-size allows more"
+            f"the payload has more than {self.max_size} bytes, so it was not written; --max-size allows more"
         )
         return LimitError(text, source=record.source, offset=record.offset)
 
@@ -427,13 +419,3 @@ def extract(
                     done.size += result.size or 0
                 on_result(result)
     return done
-
-
-@contextmanager
-def _writing(path: str) -> Iterator[None]:
-    try:
-        yield
-    except SeekWarcError:
-        raise
-    except OSError as error:
-        raise unwritable(error, path) from error

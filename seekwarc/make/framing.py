@@ -14,10 +14,11 @@ from seekwarc.inside.pictures import PIXELS, PictureFormat, times_every
 from seekwarc.inside.sheets import SHEET_WIDTH
 from seekwarc.inside.times import checked_time, time_for_name
 from seekwarc.jobs.outcome import Failure
+from seekwarc.jobs.work import writing
 from seekwarc.options import check_range
 from seekwarc.read.extent import Extent
 from seekwarc.write.clips import open_film
-from seekwarc.write.files import Existing, refuse_url, unwritable
+from seekwarc.write.files import Existing, refuse_url
 from seekwarc.write.opening import committed
 from seekwarc.write.output import Output
 
@@ -137,10 +138,8 @@ def pictures(
 
 def _made_folder(path: str) -> str:
     refuse_url(path)
-    try:
+    with writing(path):
         os.makedirs(path, exist_ok=True)
-    except OSError as error:
-        raise unwritable(error, path) from error
     return path
 
 

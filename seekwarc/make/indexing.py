@@ -14,10 +14,9 @@ from functools import partial
 from typing import BinaryIO, TypeAlias, Unpack
 
 from seekwarc.cdx.places import base_name
-from seekwarc.errors import FormatError
 from seekwarc.format.warc import RecordHeader
 from seekwarc.jobs.parts import found_in
-from seekwarc.jobs.problems import OnProblem
+from seekwarc.jobs.problems import Counted, OnProblem
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.jobs.sorting import MEMORY, sorted_lines
 from seekwarc.make.index_lines import LineOptions, Lines, Place
@@ -119,15 +118,8 @@ def index(
         stated_digests=stated_digests,
         details=details or parquet,
     )
-    problems = 0
+    count = Counted(on_problem)
     damaged: list[Place] = []
-
-    def count(problem: FormatError) -> None:
-        nonlocal problems
-        problems += 1
-        if on_problem is None:
-            raise problem
-        on_problem(problem)
 
     def lines() -> Iterator[bytes]:
         for name, source in named.items():
@@ -157,7 +149,7 @@ def index(
         written = write_lines(
             sorted_lines(lines(), memory=memory, folder=output.spool_directory), output, parquet=parquet
         )
-    return Indexing(written, problems, tuple(damaged))
+    return Indexing(written, count.count, tuple(damaged))
 
 
 def _is_unpaired(header: RecordHeader) -> bool:

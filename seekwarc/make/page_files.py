@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-import seekwarc
+from seekwarc.cdx.columnar import schema_of
 from seekwarc.errors import FormatError, TargetError
-from seekwarc.format.arrow import arrow, strings
+from seekwarc.format.arrow import arrow
 from seekwarc.format.dates import WarcDate
-from seekwarc.make.parquet import LEVEL, OutputFile
+from seekwarc.make.parquet import batch_of, parquet_writer
 from seekwarc.write.output import Output
 
 if TYPE_CHECKING:
@@ -27,16 +27,16 @@ GROUP_BYTES: Final = 64 << 20
 OTHERS: Final = (".zst", ".bz2", ".xz", ".lz4", ".csv", ".arrow", ".feather")
 """Ends of names of files that are not made, so that none gets such a name by mistake."""
 COLUMNS: Final = {
-    "uri": "string",
-    "date": "timestamp",
-    "title": "string",
-    "lang": "string",
-    "mime": "string",
-    "payload_digest": "string",
-    "file": "string",
-    "offset": "int64",
-    "whole": "bool",
-    "text": "string",
+    "uri": "string?",
+    "date": "microseconds?",
+    "title": "string?",
+    "lang": "string?",
+    "mime": "string?",
+    "payload_digest": "string?",
+    "file": "string?",
+    "offset": "int64?",
+    "whole": "bool?",
+    "text": "string?",
 }
 REPEATED: Final = ("lang", "mime", "file")
 """Columns of few different values."""
@@ -84,55 +84,33 @@ def write_pages(lines: Iterable[bytes], output: Output, form: PageForm) -> None:
 
 
 def _write_parquet(lines: Iterable[bytes], output: Output) -> None:
-    pa = arrow()
-    import pyarrow.parquet as pq
-
-    kinds = {
-        "string": pa.string(),
-        "timestamp": pa.timestamp("us", tz="UTC"),
-        "int64": pa.int64(),
-        "bool": pa.bool_(),
-    }
-    schema = pa.schema([(name, kinds[kind]) for name, kind in COLUMNS.items()])
-    with pq.ParquetWriter(
-        pa.PythonFile(OutputFile(output), mode="w"),
-        schema,
-        compression="zstd",
-        compression_level=LEVEL,
-        use_dictionary=list(REPEATED),
-        store_schema=False,
-    ) as writer:
-        for batch in _batches(pa, schema, lines):
+    schema = schema_of(COLUMNS)
+    with parquet_writer(output, schema, use_dictionary=list(REPEATED)) as writer:
+        for batch in _batches(schema, lines):
             writer.write_batch(batch, row_group_size=batch.num_rows)
-        writer.add_key_value_metadata({"writer": f"seekwarc {seekwarc.__version__}"})
 
 
-def _batches(pa: Any, schema: pa.Schema, lines: Iterable[bytes]) -> Iterator[pa.RecordBatch]:  # noqa: ANN401
+def _batches(schema: pa.Schema, lines: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
     rows: list[dict[str, Any]] = []
     size = 0
     for line in lines:
         rows.append(json.loads(line))
         size += len(line)
         if len(rows) >= GROUP_ROWS or size >= GROUP_BYTES:
-            yield _batch(pa, schema, rows)
+            yield _batch(schema, rows)
             rows, size = [], 0
     if rows:
-        yield _batch(pa, schema, rows)
+        yield _batch(schema, rows)
 
 
-def _batch(pa: Any, schema: pa.Schema, rows: list[dict[str, Any]]) -> pa.RecordBatch:  # noqa: ANN401
-    arrays = []
-    for column in schema:
-        values = [row[column.name] for row in rows]
-        if column.name == "date":
-            values = [_microseconds(it) if it is not None else None for it in values]
-        text = COLUMNS[column.name] == "string"
-        arrays.append(strings(pa, values) if text else pa.array(values, column.type))
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+def _batch(schema: pa.Schema, rows: list[dict[str, Any]]) -> pa.RecordBatch:
+    columns = {name: [row[name] for row in rows] for name in COLUMNS}
+    columns["date"] = [_microseconds(it) for it in columns["date"]]
+    return batch_of(schema, columns.values())
 
 
-def _microseconds(text: str) -> int | None:
+def _microseconds(text: str | None) -> int | None:
     try:
-        return WarcDate.parse(text).nanoseconds // 1000
+        return None if text is None else WarcDate.parse(text).nanoseconds // 1000
     except FormatError:
         return None

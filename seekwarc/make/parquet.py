@@ -7,27 +7,27 @@ the file a little smaller, and each lookup cost more.
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterable, Iterator
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 import seekwarc
-from seekwarc.cdx.columnar import COLUMNS, KEY, TIME, columnar_schema, row_of
+from seekwarc.cdx.columnar import COLUMNS, KEY, TIME, row_of, schema_of
 from seekwarc.cdx.limits import IndexLimits
 from seekwarc.cdx.parquet import ParquetLines
-from seekwarc.compiling import override
 from seekwarc.format.arrow import arrow, strings
 from seekwarc.format.cdxj import CdxjLine
+from seekwarc.make.sinks import OutputFile
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
 from seekwarc.write.output import Output
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
-__all__ = ["LEVEL", "OutputFile", "lines_in", "write_parquet"]
+__all__ = ["batch_of", "lines_in", "parquet_writer", "write_parquet"]
 
 GROUP_ROWS: Final = 16 << 10
 GROUP_BYTES: Final = 64 << 20
@@ -44,39 +44,55 @@ def write_parquet(lines: Iterable[bytes], output: Output) -> int:
     pa = arrow()
     import pyarrow.parquet as pq
 
-    schema = columnar_schema()
-    places = {name: place for place, name in enumerate(COLUMNS)}
-    rows = 0
-    with pq.ParquetWriter(
-        pa.PythonFile(OutputFile(output), mode="w"),
+    schema = schema_of(COLUMNS)
+    rows, remaining = 0, iter(lines)
+    with parquet_writer(
+        output,
         schema,
-        compression="zstd",
-        compression_level=LEVEL,
         use_dictionary=[name for name in COLUMNS if name not in UNIQUE],
-        sorting_columns=[pq.SortingColumn(places[KEY]), pq.SortingColumn(places[TIME])],
+        sorting_columns=[pq.SortingColumn([*COLUMNS].index(name)) for name in (KEY, TIME)],
         write_page_index=True,
-        store_schema=False,
     ) as writer:
-        remaining = iter(lines)
-        while batches := _group(pa, schema, remaining):
+        while batches := _group(schema, remaining):
             group = pa.Table.from_batches(batches, schema)
             writer.write_table(group, row_group_size=group.num_rows)
             rows += group.num_rows
-        writer.add_key_value_metadata({"writer": f"seekwarc {seekwarc.__version__}"})
     return rows
 
 
-def _group(pa: Any, schema: pa.Schema, lines: Iterator[bytes]) -> list[pa.RecordBatch]:  # noqa: ANN401
+@contextmanager
+def parquet_writer(output: Output, schema: pa.Schema, **options: Any) -> Iterator[pq.ParquetWriter]:  # noqa: ANN401
+    """Open a writer of a Parquet file into an output, which is not committed."""
+    import pyarrow.parquet as pq
+
+    file = arrow().PythonFile(OutputFile(output), mode="w")
+    how = {"compression": "zstd", "compression_level": LEVEL, "store_schema": False, **options}
+    with pq.ParquetWriter(file, schema, **how) as writer:
+        yield writer
+        writer.add_key_value_metadata({"writer": f"seekwarc {seekwarc.__version__}"})
+
+
+def batch_of(schema: pa.Schema, columns: Iterable[Sequence[Any]]) -> pa.RecordBatch:
+    """Return values as a batch of rows."""
+    pa = arrow()
+    arrays = [
+        strings(pa, values) if pa.types.is_string(field.type) else pa.array(values, field.type)
+        for field, values in zip(schema, columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _group(schema: pa.Schema, lines: Iterator[bytes]) -> list[pa.RecordBatch]:
     batches: list[pa.RecordBatch] = []
     rows = size = 0
-    while rows < GROUP_ROWS and size < GROUP_BYTES and (batch := _batch(pa, schema, lines)):
+    while rows < GROUP_ROWS and size < GROUP_BYTES and (batch := _batch(schema, lines)):
         batches.append(batch)
         rows += batch.num_rows
         size += batch.nbytes
     return batches
 
 
-def _batch(pa: Any, schema: pa.Schema, lines: Iterable[bytes]) -> pa.RecordBatch | None:  # noqa: ANN401
+def _batch(schema: pa.Schema, lines: Iterable[bytes]) -> pa.RecordBatch | None:
     rows = []
     size = 0
     for line in islice(lines, BATCH_ROWS):
@@ -84,13 +100,7 @@ def _batch(pa: Any, schema: pa.Schema, lines: Iterable[bytes]) -> pa.RecordBatch
         size += len(line)
         if size >= BATCH_BYTES:
             break
-    if not rows:
-        return None
-    arrays = [
-        strings(pa, values) if pa.types.is_string(field.type) else pa.array(values, field.type)
-        for field, values in zip(schema, zip(*rows, strict=True), strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    return batch_of(schema, zip(*rows, strict=True)) if rows else None
 
 
 def lines_in(path: str) -> Iterator[bytes]:
@@ -98,26 +108,3 @@ def lines_in(path: str) -> Iterator[bytes]:
     with closing(Fetcher(open_source(path))) as source:
         for row in ParquetLines(source, IndexLimits()).ascending(b""):
             yield row.data + b"\n"
-
-
-class OutputFile(io.RawIOBase):
-    """An output as a file for pyarrow, which closes it without ending the output."""
-
-    def __init__(self, output: Output) -> None:
-        super().__init__()
-        self._output = output
-        self._position = 0
-
-    @override
-    def writable(self) -> bool:
-        return True
-
-    @override
-    def tell(self) -> int:
-        return self._position
-
-    @override
-    def write(self, data: Any) -> int:
-        self._output.write(bytes(data))
-        self._position += len(data)
-        return len(data)

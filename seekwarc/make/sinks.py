@@ -7,12 +7,14 @@ smaller.
 
 from __future__ import annotations
 
+import io
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
+from seekwarc.compiling import override
 from seekwarc.errors import FormatError
 from seekwarc.format.warc import RECORD_END, RecordHeader, parse_record_header
 from seekwarc.format.words import counted
@@ -41,6 +43,7 @@ from seekwarc.write.writer import Writer
 
 __all__ = [
     "CopyPart",
+    "OutputFile",
     "PartFile",
     "PartSink",
     "PartsWriter",
@@ -52,6 +55,13 @@ __all__ = [
 
 STEP: Final = 256 << 10
 GZIP_WINDOW: Final = 31
+
+
+class Writable(Protocol):
+    """What an `Output` has."""
+
+    def write(self, data: bytes) -> None:
+        """Append all of `data`."""
 
 
 class _Unchanged:
@@ -199,6 +209,29 @@ class PartsWriter(Writer):
         """Append what a `PartSink` with the same options has written."""
         with self._lock:
             part.pour(self._files.current.assembly)
+
+
+class OutputFile(io.RawIOBase):
+    """An output as a file for packages that write to one: it cannot seek, and does not end with it."""
+
+    def __init__(self, output: Writable) -> None:
+        super().__init__()
+        self._output = output
+        self.size = 0
+
+    @override
+    def writable(self) -> bool:
+        return True
+
+    @override
+    def tell(self) -> int:
+        return self.size
+
+    @override
+    def write(self, data: Any) -> int:
+        self._output.write(bytes(data))
+        self.size += len(data)
+        return len(data)
 
 
 class StreamSink:

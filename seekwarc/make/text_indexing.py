@@ -17,17 +17,17 @@ from dataclasses import dataclass
 from typing import BinaryIO, Final, Unpack
 
 from seekwarc.closing import Closing
-from seekwarc.collection.entry import with_next
 from seekwarc.compiling import override
-from seekwarc.errors import FormatError, SeekWarcError, TargetError
+from seekwarc.errors import SeekWarcError, TargetError
 from seekwarc.format.json_text import json_text
 from seekwarc.format.uri import as_utf8
 from seekwarc.inside.parsing import resiliparse_needed
 from seekwarc.inside.search import SearchFile
 from seekwarc.inside.search_file import Builder, Captured, Page, digest_key, text_key
-from seekwarc.jobs.parts import found_in
-from seekwarc.jobs.problems import OncePerPlace, OnProblem
+from seekwarc.jobs.parts import Notes, found_in
+from seekwarc.jobs.problems import Counted, OnProblem
 from seekwarc.jobs.progress import Progress, no_progress
+from seekwarc.jobs.work import writing
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
@@ -35,7 +35,7 @@ from seekwarc.read.selection import http_media_type
 from seekwarc.storage.expand import expand
 from seekwarc.storage.opening import open_source
 from seekwarc.system import HOLDS_OPEN_FILES, is_at, temporary_folder
-from seekwarc.write.files import lock_file, refuse_same_file, refuse_url, unwritable
+from seekwarc.write.files import lock_file, refuse_same_file, refuse_url
 from seekwarc.write.output import PathOutput
 
 __all__ = [
@@ -89,41 +89,25 @@ class PageSpool:
     problems: int
 
 
-class _Pages:
+class _Pages(Notes[tuple[Captured, Page | int | None]]):
     """The captures of a file, in file order, each as a line of JSON."""
 
     def __init__(self, archive: Reader, on_problem: OnProblem) -> None:
-        self._archive = archive
-        self._report = OncePerPlace(on_problem)
+        super().__init__(archive, on_problem)
         self._seen: set[int] = set()
         self.done = 0
-        self.is_damaged = False
 
-    def lines(self) -> Iterator[bytes]:
-        """See `Found.lines`."""
-        try:
-            for record, found, _, is_damaged in with_next(self._archive, self._described, self._note):
-                if found is None or is_damaged or record.skip:
-                    continue
-                captured, page = found
-                self.done += 1
-                if isinstance(page, Page):
-                    self._seen.add(page.key)
-                yield json_text([captured._replace(length=record.length), page]).encode() + b"\n"
-        except FormatError as damage:
-            self._note(damage)
+    @override
+    def _lines(self) -> Iterator[bytes]:
+        for record, (captured, page) in self._noted():
+            if record.skip:
+                continue
+            self.done += 1
+            if isinstance(page, Page):
+                self._seen.add(page.key)
+            yield json_text([captured._replace(length=record.length), page]).encode() + b"\n"
 
-    def _note(self, damage: FormatError) -> None:
-        self.is_damaged = True
-        self._report(damage)
-
-    def _described(self, record: Record) -> tuple[Captured, Page | int | None] | None:
-        try:
-            return self._found(record)
-        except FormatError as error:
-            self._report(error.located(record.source, record.offset))
-            return None
-
+    @override
     def _found(self, record: Record) -> tuple[Captured, Page | int | None] | None:
         kind, uri = record.type, record.target_uri
         if uri is None or len(uri) > MAX_URI or kind is None or kind not in (*PAGE_TYPES, "revisit"):
@@ -167,13 +151,7 @@ def spool_pages(
     limits: ReadLimits | None = None,
 ) -> PageSpool:
     """Write what an index takes of a file into a temporary file, for `IndexUpdate.add`."""
-    problems = captures = 0
-
-    def count(problem: FormatError) -> None:
-        nonlocal problems
-        problems += 1
-        on_problem(problem)
-
+    count, captures = Counted(on_problem), 0
     spans = found_in(
         source,
         source,
@@ -188,7 +166,7 @@ def spool_pages(
         for found in spans:
             file.writelines(found.lines())
             captures += found.done
-    return PageSpool(captures, problems)
+    return PageSpool(captures, count.count)
 
 
 class IndexUpdate(Closing):
@@ -218,7 +196,7 @@ class IndexUpdate(Closing):
             draft = os.path.join(self.folder, "draft")
             if exists and not rebuild:
                 SearchFile(self.name).close()
-                with _writing(self.name):
+                with writing(self.name):
                     shutil.copyfile(self.name, draft)
             self._builder = opened.enter_context(Builder(draft, name=self.name))
             self._opened = opened.pop_all()
@@ -246,7 +224,7 @@ class IndexUpdate(Closing):
         """Finish the index, and give it its name."""
         made = os.path.join(self.folder, "index")
         self.done.pages, self.done.captures = self._builder.finish(made)
-        with _writing(self.name), open(made, "rb") as file:
+        with writing(self.name), open(made, "rb") as file:
             while data := file.read(COPY_SIZE):
                 self._output.write(data)
         if self._lock is not None and HOLDS_OPEN_FILES:
@@ -293,13 +271,7 @@ def index_text(
         UnsupportedError: resiliparse is not installed (`pip install 'seekwarc[text]'`).
     """
     resiliparse_needed()
-
-    def report(problem: FormatError) -> None:
-        update.done.problems += 1
-        if on_problem is None:
-            raise problem
-        on_problem(problem)
-
+    report = Counted(on_problem)
     with IndexUpdate(target, rebuild=rebuild) as update:
         for source in expand(sources):
             refuse_same_file(source, target)
@@ -313,6 +285,7 @@ def index_text(
             )
             update.add(source, version, spool)
         update.commit()
+        update.done.problems = report.count
         return update.done
 
 
@@ -351,20 +324,10 @@ def path_of(stored: str, index: str) -> str:
 @contextmanager
 def _locked(name: str) -> Iterator[BinaryIO]:
     """Keep other processes from making a new version of an index meanwhile."""
-    with _writing(name):
+    with writing(name):
         file = open(name, "r+b", 0)  # noqa: SIM115
     with file:
         lock_file(file, name)
         if not is_at(os.fstat(file.fileno()), name):
             raise TargetError("another process made a new version meanwhile: try again", source=name)
         yield file
-
-
-@contextmanager
-def _writing(name: str) -> Iterator[None]:
-    try:
-        yield
-    except SeekWarcError:
-        raise
-    except OSError as error:
-        raise unwritable(error, name) from error

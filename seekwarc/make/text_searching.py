@@ -48,6 +48,10 @@ READABLE: Final = ("response", "resource", "conversion")
 """Types of records that have a text of their own."""
 
 
+DESCRIBED: Final = ("file", "offset", "length", "type", "uri", "date", "mime", "title", "captures")
+"""What the JSON form of a hit says of it, before the snippet."""
+
+
 class SearchConditions(TypedDict, total=False):
     """Which captures are searched, as keyword arguments; see `SearchIndex.search`."""
 
@@ -95,15 +99,7 @@ class Hit:
         """Return its JSON form; see spec-notes/json.md."""
         snippet = self.snippet
         return {
-            "file": self.file,
-            "offset": self.offset,
-            "length": self.length,
-            "type": self.type,
-            "uri": self.uri,
-            "date": self.date,
-            "mime": self.mime,
-            "title": self.title,
-            "captures": self.captures,
+            **{name: getattr(self, name) for name in DESCRIBED},
             "snippet": snippet.text if snippet is not None else None,
             "marks": [list(it) for it in snippet.marks] if snippet is not None else [],
             "problem": self.problem,

@@ -11,18 +11,19 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from io import IOBase
 from typing import BinaryIO, Final, Unpack
 
-from seekwarc.collection.entry import PAYLOAD_IS_BLOCK, with_next
+from seekwarc.collection.entry import PAYLOAD_IS_BLOCK
+from seekwarc.compiling import override
 from seekwarc.errors import FormatError
 from seekwarc.format.json_text import json_text
 from seekwarc.inside.parsing import resiliparse_needed
 from seekwarc.inside.text import MAX_SIZE, MAX_TEXT, PageText
-from seekwarc.jobs.parts import found_in
-from seekwarc.jobs.problems import OncePerPlace, OnProblem
+from seekwarc.jobs.parts import Notes, found_in
+from seekwarc.jobs.problems import OnProblem
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.make.page_files import PageForm, form_of, write_pages
 from seekwarc.read.options import ReadLimits
@@ -64,11 +65,8 @@ class TextPages:
 
     def add(self, other: TextPages) -> None:
         """Add what was done with a part of the files."""
-        self.pages += other.pages
-        self.characters += other.characters
-        self.duplicates += other.duplicates
-        self.cut += other.cut
-        self.problems += other.problems
+        for it in fields(self):
+            setattr(self, it.name, getattr(self, it.name) + getattr(other, it.name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,60 +96,45 @@ class _Wanted:
         return replace(found, is_whole=False) if is_part else found
 
 
-class _Pages:
+class _Pages(Notes[PageText]):
     """The lines of the pages of a file, in file order."""
 
     def __init__(self, archive: Reader, filename: str, wanted: _Wanted, on_problem: OnProblem) -> None:
-        self._archive = archive
+        super().__init__(archive, self._count)
         self._filename = filename
         self._wanted = wanted
         self._on_problem = on_problem
         self.seen: set[bytes] = set()
         """Keys of the pages that are not written again."""
-        self._report = OncePerPlace(self._count)
         self.done = TextPages()
-        self.is_damaged = False
 
-    def lines(self) -> Iterator[bytes]:
-        """See `Found.lines`."""
-        try:
-            for record, page, _, is_damaged in with_next(self._archive, self._described, self._note):
-                if page is None or is_damaged:
+    @override
+    def _lines(self) -> Iterator[bytes]:
+        for record, page in self._noted():
+            if self._wanted.dedupe:
+                key = _key(page.title, page.text)
+                if key in self.seen:
+                    self.done.duplicates += 1
                     continue
-                if self._wanted.dedupe:
-                    key = _key(page.title, page.text)
-                    if key in self.seen:
-                        self.done.duplicates += 1
-                        continue
-                    self.seen.add(key)
-                self.done.pages += 1
-                self.done.characters += len(page.text)
-                self.done.cut += not page.is_whole
-                yield self._line(record, page)
-        except FormatError as damage:
-            self._note(damage)
-
-    def _note(self, damage: FormatError) -> None:
-        self.is_damaged = True
-        self._report(damage)
+                self.seen.add(key)
+            self.done.pages += 1
+            self.done.characters += len(page.text)
+            self.done.cut += not page.is_whole
+            yield self._line(record, page)
 
     def _count(self, problem: FormatError) -> None:
         self.done.problems += 1
         self._on_problem(problem)
 
-    def _described(self, record: Record) -> PageText | None:
-        try:
-            return self._wanted.text_of(record) if self._wanted.has(record) else None
-        except FormatError as error:
-            # Iteration shows whether the file can be read further.
-            self._report(error.located(record.source, record.offset))
-            return None
+    @override
+    def _found(self, record: Record) -> PageText | None:
+        return self._wanted.text_of(record) if self._wanted.has(record) else None
 
     def _line(self, record: Record, page: PageText) -> bytes:
         stated = record.header.get("WARC-Payload-Digest")
         if stated is None and record.type in PAYLOAD_IS_BLOCK:
             stated = record.header.get("WARC-Block-Digest")
-        fields = {
+        described = {
             "uri": record.target_uri,
             "date": record.header.get("WARC-Date"),
             "title": page.title,
@@ -165,7 +148,7 @@ class _Pages:
         # Faster than the module; nothing else has to be escaped in a text.
         text = page.text.encode().replace(b"\\", b"\\\\").replace(b'"', b'\\"')
         text = text.replace(b"\n", b"\\n").replace(b"\t", b"\\t")
-        begin = json_text(fields, ascii_only=False)[:-1]
+        begin = json_text(described, ascii_only=False)[:-1]
         return b'%b, "text": "%b"}\n' % (begin.encode(), text)
 
 
@@ -177,12 +160,12 @@ def _key(title: str | None, text: str) -> bytes:
 def _without_duplicates(lines: Iterable[bytes], seen: set[bytes], done: TextPages) -> Iterator[bytes]:
     """Yield the lines of pages that were not seen yet, and count the others as duplicates, not as pages."""
     for line in lines:
-        fields = json.loads(line)
-        key = _key(fields["title"], fields["text"])
+        page = json.loads(line)
+        key = _key(page["title"], page["text"])
         if key in seen:
             done.pages -= 1
-            done.characters -= len(fields["text"])
-            done.cut -= not fields["whole"]
+            done.characters -= len(page["text"])
+            done.cut -= not page["whole"]
             done.duplicates += 1
             continue
         seen.add(key)

@@ -20,7 +20,7 @@ from seekwarc.format.uri import as_utf8
 from seekwarc.frames.pieces import Compression
 from seekwarc.inside.parsing import resiliparse_needed
 from seekwarc.jobs.passing import OnError, readable
-from seekwarc.jobs.problems import OnProblem
+from seekwarc.jobs.problems import Counted, OnProblem
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.jobs.sorting import sorted_lines
 from seekwarc.make.index_lines import LineOptions, Lines, has_line
@@ -128,12 +128,7 @@ def create_wacz(
         file = WaczOutput(output)
 
         looked: dict[str, Looked] = {}
-        left_out = 0
-
-        def note(error: FormatError) -> None:
-            nonlocal left_out
-            left_out += 1
-            on_damage(error)
+        note = Counted(on_damage)
 
         def examine(name: str) -> str:
             fetched = f"{folder}/fetched-{name}"
@@ -160,7 +155,7 @@ def create_wacz(
             on_warning(f"no capture of the page {uri}")
         size = file.finish({"title": title, "description": description})
     counts = made.counts["pages"], made.counts["extraPages"]
-    return WaczWriting(len(names), made.lines, *counts, size, left_out=left_out)
+    return WaczWriting(len(names), made.lines, *counts, size, left_out=note.count)
 
 
 def warc_name(source: str) -> str:

@@ -12,12 +12,13 @@ import re
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import IO, Final, Protocol, cast
+from typing import IO, Final, cast
 from zipfile import ZIP64_LIMIT, ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 import seekwarc
 from seekwarc.cdx.wacz import pieces_of
 from seekwarc.format.json_text import json_text
+from seekwarc.make.sinks import OutputFile, Writable
 from seekwarc.make.zipnum import ClusterOutput
 from seekwarc.storage.source import RangeSource
 from seekwarc.storage.zip_members import ARCHIVE
@@ -59,37 +60,11 @@ class WaczWriting:
     """Damaged places of the files, whose records were left out."""
 
 
-class Writable(Protocol):
-    """What an `Output` has."""
-
-    def write(self, data: bytes) -> None:
-        """Append all of `data`."""
-
-
-class _Counted:
-    """An output as `zipfile` writes to it: a file that cannot seek."""
-
-    def __init__(self, output: Writable) -> None:
-        self._output = output
-        self.size = 0
-
-    def tell(self) -> int:
-        return self.size
-
-    def write(self, data: bytes) -> int:
-        self._output.write(data)
-        self.size += len(data)
-        return len(data)
-
-    def flush(self) -> None:
-        """Do nothing: the output is flushed when it is committed."""
-
-
 class WaczOutput:
     """A WACZ that is being written: `seconds` after 1970, or now."""
 
     def __init__(self, output: Writable, seconds: float | None = None) -> None:
-        self._file = _Counted(output)
+        self._file = OutputFile(output)
         self._zip = ZipFile(cast("IO[bytes]", self._file), "w")
         self._resources: list[dict[str, object]] = []
         self._now = time.gmtime(seconds)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seekwarc.cdx.columnar import COLUMNS, READ, columnar_schema, line_of, row_of, timestamp_at
+from seekwarc.cdx.columnar import COLUMNS, READ, line_of, row_of, schema_of, timestamp_at
 from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.surt import surt
@@ -30,7 +30,7 @@ DIGEST = "3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"
 
 
 def test_columns_are_those_of_common_crawl_and_then_ours() -> None:
-    schema = columnar_schema()
+    schema = schema_of(COLUMNS)
     listed = " ".join(COMMON_CRAWL.split()).replace("ms, tz", "ms; tz").split(", ")
     expected = [it.split(" ", 1) for it in listed]
     found = [[it.name, f"{it.type}{'?' * it.nullable}".replace(", ", "; ")] for it in schema]
@@ -51,7 +51,7 @@ def test_the_statement_for_athena_ends_as_the_columns_do() -> None:
     statement = page.partition("```sql\n")[2].partition(")\n")[0]
     listed = [tuple(it.split()) for it in statement.split(",")]
     kinds = {"string": "STRING", "int32": "INT", "int64": "BIGINT"}
-    columns = [(it.name, kinds[str(it.type)]) for it in [*columnar_schema()][-len(listed) :]]
+    columns = [(it.name, kinds[str(it.type)]) for it in [*schema_of(COLUMNS)][-len(listed) :]]
     assert listed == columns
     assert listed[:2] == [("warc_record_offset", "BIGINT"), ("warc_record_length", "BIGINT")]
 
@@ -134,7 +134,7 @@ FIELDS = st.fixed_dictionaries(
 def test_lines_come_back_from_rows(fields: dict[str, str]) -> None:
     made = CdxjLine("org,example)/", "20261121093000", fields)
     row = values(made)
-    schema = columnar_schema()
+    schema = schema_of(COLUMNS)
     batch = pa.RecordBatch.from_pylist([row], schema=schema)
     stored = batch.to_pylist()[0]
     back = line_of(made.key, made.timestamp, {name: stored[name] for name in READ})
