@@ -8,7 +8,7 @@ import zlib
 import pytest
 
 from seekwarc.errors import FormatError, LimitError
-from seekwarc.inside.film_boxes import check_boxes, check_elements
+from seekwarc.inside.film_boxes import check_boxes, check_elements, index_range
 from seekwarc.inside.films import Film
 from tests.support.films import FORMS, small_film
 
@@ -36,8 +36,8 @@ def in_fragment(*content: bytes) -> bytes:
     return box(b"moov", box(b"mvex")) + box(b"moof", box(b"traf", *content))
 
 
-def check(film: bytes) -> None:
-    check_boxes(lambda start, count: film[start : start + count], len(film))
+def check(film: bytes) -> bool:
+    return check_boxes(lambda start, count: film[start : start + count], len(film))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -139,3 +139,21 @@ def test_an_element_that_is_larger_than_the_film_is_refused() -> None:
     film[place + 2] = 0x7F
     with pytest.raises(FormatError, match=r"element EC at offset \d+ of the film states \d+ bytes"):
         check_elements(lambda start, count: film[start : start + count], len(film))
+
+
+@pytest.mark.parametrize(
+    ("film", "is_fragmented"),
+    [
+        (box(b"mdat", b"mvex") + box(b"moov"), False),
+        (box(b"moov", box(b"mvex")), True),
+        (box(b"free", bytes(70_000)) + box(b"moov", box(b"mvex")), True),
+    ],
+)
+def test_a_film_is_in_fragments_if_its_index_says_so(film, is_fragmented) -> None:
+    assert check(film) == is_fragmented
+
+
+@pytest.mark.parametrize(("before", "expected"), [(7, (56, 64)), (8, None)])
+def test_the_index_is_one_of_the_first_boxes(before, expected) -> None:
+    film = box(b"free") * before + box(b"moov")
+    assert index_range(lambda start, count: film[start : start + count], len(film)) == expected
