@@ -29,8 +29,7 @@ from seekwarc.format.warc import RecordHeader
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.jobs.outcome import Job, Status
 from seekwarc.jobs.problems import OncePerPlace, OnProblem
-from seekwarc.jobs.progress import Progress
-from seekwarc.jobs.work import JobContext, Report, writing
+from seekwarc.jobs.work import JobContext, Reading, Report, writing
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.read.reader import Reader, WholeReader
@@ -213,12 +212,10 @@ def found_in(
     source: object,
     label: str,
     begin: Begin[_Done],
+    reading: Reading,
     *,
-    processes: int,
     folder: str | None,
     on_problem: OnProblem,
-    on_progress: Progress,
-    limits: ReadLimits,
     fits: Callable[[RecordHeader], bool] | None = None,
     arrange: Callable[[Iterable[bytes]], Iterable[bytes]] = iter,
 ) -> Generator[Found[_Done], None, None]:
@@ -226,8 +223,9 @@ def found_in(
 
     The lines of each are to be read before the next. `arrange` puts those of a part in order, in its process.
     """
+    limits, processes = reading.limits, reading.processes
     parts, work = cut(source, processes, fits, **limits), _PartLines(begin, limits, arrange)
-    with closing(on_progress(open_source(cast("str", source)), label)) as stored:
+    with closing(reading.on_progress(open_source(cast("str", source)), label)) as stored:
         start: int | None = 0
         for part in in_parts(stored, parts, work, processes, folder):
             for problem in part.problems:

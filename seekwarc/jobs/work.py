@@ -13,13 +13,14 @@ from typing import BinaryIO
 from seekwarc.errors import SeekWarcError
 from seekwarc.jobs.outcome import MEMORY, Failure, Job, Outcome, Status
 from seekwarc.jobs.progress import Progress
+from seekwarc.read.options import ReadLimits
 from seekwarc.storage.remote_url import is_url
 from seekwarc.system import temporary_folder
 from seekwarc.write.files import Existing, unwritable
 from seekwarc.write.opening import open_output
 from seekwarc.write.output import Output, PathOutput
 
-__all__ = ["JobContext", "Report", "Work", "attempt", "hidden_folder", "writing"]
+__all__ = ["JobContext", "Reading", "Report", "Work", "attempt", "hidden_folder", "writing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,17 @@ class JobContext:
         except BaseException:
             output.abort()
             raise
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the files of a job are read."""
+
+    on_progress: Progress
+    """Wraps each source that is read, to report progress."""
+    processes: int
+    """How many processes may work on a file at the same time."""
+    limits: ReadLimits
 
 
 Work = Callable[[Job, JobContext], tuple[Status, object]]

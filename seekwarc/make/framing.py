@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -118,35 +119,28 @@ def pictures(
         raise ValueError("neither a folder nor a sheet is named")
     if form not in PIXELS:
         raise ValueError(f'form is {form!r}, not "jpg" or "png"')
-    place = None if folder is None else _made_folder(os.fspath(folder))
+    if folder is not None:
+        refuse_url(os.fspath(folder))
+        with writing(os.fspath(folder)):
+            os.makedirs(folder, exist_ok=True)
     try:
         with open_film(payload, has_pictures=True) as film:
             done = Framing(duration=None if film.duration is None else float(film.duration))
             times = [*times_every(film.duration, step, limit + 1)]
             done.is_complete = len(times) <= limit
-            saving = _Saving(film, place, width, form, existing, done, on_picture)
-            if sheet is None:
-                saving.save(times[:limit], None)
-            else:
-                with committed(sheet, existing=existing) as output:
-                    saving.save(times[:limit], output)
+            saving = _Saving(film, folder, width, form, existing, done, on_picture)
+            with nullcontext() if sheet is None else committed(sheet, existing=existing) as output:
+                saving.save(times[:limit], output)
     except SeekWarcError as error:
         error.located(payload.name or None, None)
         raise
     return done
 
 
-def _made_folder(path: str) -> str:
-    refuse_url(path)
-    with writing(path):
-        os.makedirs(path, exist_ok=True)
-    return path
-
-
 @dataclass(slots=True)
 class _Saving:
     film: FilmApart
-    folder: str | None
+    folder: str | os.PathLike[str] | None
     width: int | None
     form: PictureFormat
     existing: Existing

@@ -19,6 +19,7 @@ from seekwarc.jobs.parts import found_in
 from seekwarc.jobs.problems import Counted, OnProblem
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.jobs.sorting import MEMORY, sorted_lines
+from seekwarc.jobs.work import Reading
 from seekwarc.make.index_lines import LineOptions, Lines, Place
 from seekwarc.make.sidecars import sidecar_reference
 from seekwarc.make.zipnum import index_output
@@ -131,11 +132,9 @@ def index(
                 source,
                 name,
                 begin,
-                processes=processes,
+                Reading(on_progress, processes, limits),
                 folder=output.spool_directory,
                 on_problem=count,
-                on_progress=on_progress,
-                limits=limits,
                 fits=_is_unpaired if post_append else None,
                 # Sorted parts are soon sorted as a whole.
                 arrange=sorted,

@@ -27,7 +27,7 @@ from seekwarc.inside.search_file import Builder, Captured, Page, digest_key, tex
 from seekwarc.jobs.parts import Notes, found_in
 from seekwarc.jobs.problems import Counted, OnProblem
 from seekwarc.jobs.progress import Progress, no_progress
-from seekwarc.jobs.work import writing
+from seekwarc.jobs.work import Reading, writing
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
@@ -152,16 +152,9 @@ def spool_pages(
 ) -> PageSpool:
     """Write what an index takes of a file into a temporary file, for `IndexUpdate.add`."""
     count, captures = Counted(on_problem), 0
-    spans = found_in(
-        source,
-        source,
-        _Pages,
-        processes=processes,
-        folder=os.path.dirname(spool),
-        on_problem=count,
-        on_progress=on_progress,
-        limits=limits or {},
-    )
+    reading = Reading(on_progress, processes, limits or {})
+    folder = os.path.dirname(spool)
+    spans = found_in(source, source, _Pages, reading, folder=folder, on_problem=count)
     with open(spool, "xb") as file, closing(spans):
         for found in spans:
             file.writelines(found.lines())

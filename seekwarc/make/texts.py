@@ -25,6 +25,7 @@ from seekwarc.inside.text import MAX_SIZE, MAX_TEXT, PageText
 from seekwarc.jobs.parts import Notes, found_in
 from seekwarc.jobs.problems import OnProblem
 from seekwarc.jobs.progress import Progress, no_progress
+from seekwarc.jobs.work import Reading
 from seekwarc.make.page_files import PageForm, form_of, write_pages
 from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import Reader
@@ -246,20 +247,14 @@ def text(
             refuse_same_file(source, target)
     form = form_of(target)
     done, seen = TextPages(), set[bytes]()
+    reading = Reading(on_progress, processes, limits or {})
 
     def lines() -> Iterator[bytes]:
         for source in given:
             filename = name or (source if isinstance(source, str) else "-")
-            spans = found_in(
-                source,
-                filename,
-                partial(_Pages, filename=filename, wanted=wanted),
-                processes=processes,
-                folder=output.spool_directory,
-                on_problem=on_problem,
-                on_progress=on_progress,
-                limits=limits or {},
-            )
+            begin = partial(_Pages, filename=filename, wanted=wanted)
+            folder = output.spool_directory
+            spans = found_in(source, filename, begin, reading, folder=folder, on_problem=on_problem)
             with closing(spans):
                 for found in spans:
                     if isinstance(found, _Pages):

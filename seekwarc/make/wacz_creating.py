@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import IO, BinaryIO, Final, Unpack
 
 from seekwarc.cdx.places import base_name
@@ -23,6 +24,7 @@ from seekwarc.jobs.passing import OnError, readable
 from seekwarc.jobs.problems import Counted, OnProblem
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.jobs.sorting import sorted_lines
+from seekwarc.jobs.work import Reading
 from seekwarc.make.index_lines import LineOptions, Lines, has_line
 from seekwarc.make.names import NamesInUse
 from seekwarc.make.wacz_sources import Looked, copied, look_through
@@ -122,6 +124,7 @@ def create_wacz(
     if text:
         resiliparse_needed()
     made = Made(pages, text=text, on_warning=on_warning)
+    reading = Reading(on_progress, processes, limits)
     with committed(target, existing=existing) as output, ExitStack() as opened:
         folder = opened.enter_context(temporary_folder(".wacz.", ".partial", folder=output.spool_directory))
         made.open(folder, opened)
@@ -131,31 +134,22 @@ def create_wacz(
         note = Counted(on_damage)
 
         def examine(name: str) -> str:
-            fetched = f"{folder}/fetched-{name}"
-            looked[name] = look_through(named[name], fetched, note, on_progress, limits)
+            looked[name] = look_through(named[name], f"{folder}/fetched-{name}", note, reading)
             return name
 
         names = [name for name in readable(named, examine, on_error) if looked[name].records]
 
         def lines() -> Iterator[bytes]:
             for name in names:
-                with copied(
-                    looked[name],
-                    f"{folder}/{name}",
-                    compression=compression,
-                    on_progress=on_progress,
-                    processes=processes,
-                    limits=limits,
-                ) as stored:
+                with copied(looked[name], f"{folder}/{name}", compression, reading) as stored:
                     yield from made.lines_of(file, ARCHIVE + name, name, stored, limits)
 
         made.finish(file, lines(), folder)
         made.refuse_empty(list(named.values()))
         for uri in sorted({*map(as_utf8, pages)} - made.found):
             on_warning(f"no capture of the page {uri}")
-        size = file.finish({"title": title, "description": description})
-    counts = made.counts["pages"], made.counts["extraPages"]
-    return WaczWriting(len(names), made.lines, *counts, size, left_out=note.count)
+        done = made.written(file, len(names), title, description)
+    return replace(done, left_out=note.count)
 
 
 def warc_name(source: str) -> str:
@@ -268,6 +262,13 @@ class Made:
                 self._lists[name].write(pages_header(name, text=self._text))
             if name == "pages" or self.counts[name]:
                 file.add_file(f"pages/{name}.jsonl", self._lists[name])
+
+    def written(
+        self, file: WaczOutput, files: int, title: str | None, description: str | None
+    ) -> WaczWriting:
+        """Finish a WACZ, and return what is in it; `files` are its archives."""
+        size = file.finish({"title": title, "description": description})
+        return WaczWriting(files, self.lines, self.counts["pages"], self.counts["extraPages"], size)
 
 
 def _title_of(page: Record) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import BinaryIO
 
 from seekwarc.cdx.index import Index
@@ -89,9 +90,8 @@ def merge_wacz(
                     yield from _copy_originals(found, used.take("originals", ending), file)
 
         made.finish(file, lines(), folder)
-        size = file.finish({"title": title, "description": description})
-    counts = made.counts["pages"], made.counts["extraPages"]
-    return WaczWriting(files, made.lines, *counts, size, needed.count, dict(needed.missing))
+        done = made.written(file, files, title, description)
+    return replace(done, originals=needed.count, missing_originals=dict(needed.missing))
 
 
 def _renamed(index: Index, renamed: dict[str, str]) -> Iterator[bytes]:

@@ -19,12 +19,11 @@ from seekwarc.errors import FormatError, FormatWarning, LimitError, SeekWarcErro
 from seekwarc.format.arc import ArcHeader
 from seekwarc.frames.pieces import Compression
 from seekwarc.jobs.problems import OncePerPlace
-from seekwarc.jobs.progress import Progress
+from seekwarc.jobs.work import Reading
 from seekwarc.make.arc import warc_record
 from seekwarc.make.converting import convert
 from seekwarc.make.index_lines import timestamp_in_index
 from seekwarc.read.digests import DigestVerdict
-from seekwarc.read.options import ReadLimits
 from seekwarc.read.reader import WholeReader
 from seekwarc.read.record import Record
 from seekwarc.read.resync import has_wrong_length, is_shared
@@ -53,9 +52,7 @@ class Looked(NamedTuple):
     """Records that are not left out."""
 
 
-def look_through(
-    given: str, copy: str, on_damage: OnDamage, on_progress: Progress, limits: ReadLimits
-) -> Looked:
+def look_through(given: str, copy: str, on_damage: OnDamage, reading: Reading) -> Looked:
     """Read a file to its end, and say what is damaged; a remote one is copied to a path first.
 
     Raises:
@@ -74,12 +71,12 @@ def look_through(
     if source.policy.is_far:
         local = copy
         with closing(source), open(copy, "wb") as file:
-            file.writelines(pieces_of(on_progress(source, "fetching")))
+            file.writelines(pieces_of(reading.on_progress(source, "fetching")))
         source = open_source(copy)
     with (
         _named(given, local),
         warnings.catch_warnings(),
-        WholeReader(on_progress(source, "checking"), **limits) as archive,
+        WholeReader(reading.on_progress(source, "checking"), **reading.limits) as archive,
     ):
         # What is cut off is reported as damage.
         warnings.simplefilter("ignore", FormatWarning)
@@ -145,9 +142,9 @@ def _problem_of(record: Record | None) -> FormatError | None:
     )
 
 
-def _write_sound(looked: Looked, out: Writer, on_progress: Progress, limits: ReadLimits) -> None:
-    source = on_progress(open_source(looked.local), "converting")
-    with warnings.catch_warnings(), WholeReader(source, **limits) as archive:
+def _write_sound(looked: Looked, out: Writer, reading: Reading) -> None:
+    source = reading.on_progress(open_source(looked.local), "converting")
+    with warnings.catch_warnings(), WholeReader(source, **reading.limits) as archive:
         warnings.simplefilter("ignore", FormatWarning)
         for record in archive.past_damage(lambda _: None):
             if (record.offset, record.skip) in looked.damaged:
@@ -162,25 +159,17 @@ def _write_sound(looked: Looked, out: Writer, on_progress: Progress, limits: Rea
 
 
 @contextmanager
-def copied(
-    looked: Looked,
-    copy: str,
-    *,
-    compression: Compression,
-    on_progress: Progress,
-    processes: int,
-    limits: ReadLimits,
-) -> Iterator[RangeSource]:
+def copied(looked: Looked, copy: str, compression: Compression, reading: Reading) -> Iterator[RangeSource]:
     """Provide a file in the wanted compression, made as a temporary file if need be."""
     made = looked.local
     try:
         with _named(looked.given, looked.local, copy):
-            with WholeReader(looked.local, **limits) as archive:
+            with WholeReader(looked.local, **reading.limits) as archive:
                 is_same = archive.compression == compression and not archive.is_arc
             if not looked.is_sound:
                 made = copy
                 with Writer(copy, compression=compression) as out:
-                    _write_sound(looked, out, on_progress, limits)
+                    _write_sound(looked, out, reading)
             elif not is_same:
                 made = copy
                 convert(
@@ -188,11 +177,11 @@ def copied(
                     copy,
                     compression,
                     verify=False,
-                    on_progress=on_progress,
-                    processes=processes,
-                    limits=limits,
+                    on_progress=reading.on_progress,
+                    processes=reading.processes,
+                    limits=reading.limits,
                 )
-            with closing(on_progress(open_source(made), "packing")) as stored:
+            with closing(reading.on_progress(open_source(made), "packing")) as stored:
                 yield stored
     finally:
         for path in {made, looked.local} - {looked.given}:

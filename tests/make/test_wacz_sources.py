@@ -12,6 +12,7 @@ import seekwarc
 from seekwarc import tools
 from seekwarc.errors import FormatError, NotFoundError
 from seekwarc.jobs.progress import no_progress
+from seekwarc.jobs.work import Reading
 from seekwarc.make.wacz_sources import look_through
 from tests.support.writing import noise
 
@@ -121,7 +122,7 @@ def test_files_of_one_name_get_names_of_their_own(tmp_path: Path) -> None:
 def test_what_is_no_archive_and_what_has_nothing_intact_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.warc").write_bytes(b"this is text")
     with pytest.raises(FormatError, match="not a WARC file"):
-        look_through(str(tmp_path / "a.warc"), "", print, no_progress, {})
+        look_through(str(tmp_path / "a.warc"), "", print, Reading(no_progress, 1, {}))
     with pytest.raises(FormatError, match="not a WARC file"):
         tools.create_wacz([tmp_path / "a.warc"], tmp_path / "x.wacz")
     (tmp_path / "b.warc").write_bytes(record("http://a/", b"x", digest="sha1:" + "A" * 32))
