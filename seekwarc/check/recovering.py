@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from typing import BinaryIO, Final, NamedTuple, Unpack, cast
 
 from seekwarc.check.examine import Damage, Intact, Known, examine
@@ -301,22 +301,17 @@ class _PartReachedError(Exception):
         self.offset = offset
 
 
+@dataclass
 class _Saver:
-    def __init__(
-        self,
-        file: ArchiveFile,
-        compression: Compression,
-        writer: PartsWriter,
-        losses: list[Loss],
-        *,
-        partial: bool,
-    ) -> None:
-        self._file = file
-        self._compression: Compression = compression
-        self._writer = writer
-        self._partial = partial
-        self._known = Known(file, compression)
-        self.result = Recovery(file.name, losses=losses)
+    file: ArchiveFile
+    compression: Compression
+    writer: PartsWriter
+    losses: InitVar[list[Loss]]
+    partial: bool
+
+    def __post_init__(self, losses: list[Loss]) -> None:
+        self._known = Known(self.file, self.compression)
+        self.result = Recovery(self.file.name, losses=losses)
 
     def save_parts(
         self, parts: Sequence[Split], results: Iterator[SavedPart | None], begin: int
@@ -331,7 +326,7 @@ class _Saver:
             # The first record of the new file may be in other frames than all others.
             fits = not part.start or result.records or result.truncated
             if found is not None and is_next and fits:
-                self._writer.add_part(found.file)
+                self.writer.add_part(found.file)
                 result.records += found.file.records
                 result.suspect += found.suspect
                 place = part.stop
@@ -347,10 +342,10 @@ class _Saver:
         def copy(record: Record, finish: Callable[[], None]) -> None:
             if record.offset in starts and record.offset > begin and not record.skip:
                 raise _PartReachedError(record.offset)
-            self.result.suspect += _copy(record, finish, self._writer)
+            self.result.suspect += _copy(record, finish, self.writer)
 
         try:
-            for stretch in examine(self._file, self._compression, copy, begin=begin, known=self._known):
+            for stretch in examine(self.file, self.compression, copy, begin=begin, known=self._known):
                 if isinstance(stretch, Intact):
                     self.result.records += 1
                 else:
@@ -364,7 +359,7 @@ class _Saver:
         uri = header.uri("WARC-Target-URI") if header is not None else None
         severity = ProblemSeverity.of(damage.error)
         loss = Loss(damage.offset, damage.end, damage.error.message, uri, severity=severity)
-        if self._partial and header is not None:
+        if self.partial and header is not None:
             kept = self._keep_filled(damage, header) or self._keep_beginning(damage.offset, header)
             if kept is not None:
                 size, gaps = kept
@@ -374,7 +369,7 @@ class _Saver:
 
     def _keep_filled(self, damage: Damage, header: RecordHeader) -> _Kept | None:
         """Write a record with its gaps filled; return what was kept of its block, if it has some."""
-        body = filled_body(self._file, damage.offset, damage.size)
+        body = filled_body(self.file, damage.offset, damage.size)
         # Records found after the damage are not saved twice.
         if body is None or body.header.raw != header.raw or body.stored_end() > damage.end:
             return None
@@ -393,11 +388,11 @@ class _Saver:
         return length - sum(stop - start for start, stop in gaps), gaps
 
     def _keep_beginning(self, offset: int, header: RecordHeader) -> _Kept | None:
-        intact = sum(map(len, _intact_content(self._file, self._compression, offset)))
+        intact = sum(map(len, _intact_content(self.file, self.compression, offset)))
         length = min(intact - len(header.raw), header.content_length)
         if length <= 0:
             return None
-        content = BlockSource(as_stream(_intact_content(self._file, self._compression, offset)), None)
+        content = BlockSource(as_stream(_intact_content(self.file, self.compression, offset)), None)
         content.read(len(header.raw))
         self._write_part(header, length, content, [])
         return length, []
@@ -419,7 +414,7 @@ class _Saver:
             fields.append((MISSING, ", ".join([*([before] if before is not None else []), *ranges])))
         header = warc_header(header) if isinstance(header, ArcHeader) else header
         edited = edit_header(header, (*(name for name, _ in fields), "WARC-Block-Digest"), fields)
-        self._writer.write_raw(edited, block, trailer=RECORD_END)
+        self.writer.write_raw(edited, block, trailer=RECORD_END)
         self.result.truncated += 1
 
 

@@ -257,15 +257,11 @@ class SearchFile(Closing):
         return value
 
     def _check_head(self) -> None:
+        if not os.path.isfile(self.name):
+            raise SourceNotFoundError("is not a file; `seekwarc index --text` makes one", source=self.name)
         try:
-            if not os.path.isfile(self.name):
-                raise SourceNotFoundError(
-                    "is not a file; `seekwarc index --text` makes one", source=self.name
-                )
             with open(self.name, "rb") as file:
                 head = file.read(HEAD)
-        except SourceError:
-            raise
         except (OSError, ValueError) as error:
             raise SourceError(f"cannot be read: {error}", source=self.name) from error
         if not is_search_head(head):

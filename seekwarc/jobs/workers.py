@@ -47,12 +47,8 @@ def run_in_processes(
     folder: str | None,
 ) -> Iterator[Outcome]:
     """Yield the outcome for each file as soon as it is known; see `batch.Pool`."""
-    with hidden_folder(folder) as hidden:
-        crew = _Crew(work, report, hidden)
-        try:
-            yield from crew.run(jobs, processes, keep_going=keep_going)
-        finally:
-            crew.kill()
+    with _crew(work, report, folder) as crew:
+        yield from crew.run(jobs, processes, keep_going=keep_going)
 
 
 def run_in_order(
@@ -64,15 +60,11 @@ def run_in_order(
     """
     done: dict[Job, Outcome] = {}
     left = deque(jobs)
-    with hidden_folder(folder or tempfile.gettempdir()) as hidden:
-        crew = _Crew(work, report, hidden)
-        try:
-            for outcome in crew.run(jobs, processes, room=lambda waiting: len(left) - waiting < ahead):
-                done[outcome.job] = outcome
-                while left and left[0] in done:
-                    yield done.pop(left.popleft())
-        finally:
-            crew.kill()
+    with _crew(work, report, folder or tempfile.gettempdir()) as crew:
+        for outcome in crew.run(jobs, processes, room=lambda waiting: len(left) - waiting < ahead):
+            done[outcome.job] = outcome
+            while left and left[0] in done:
+                yield done.pop(left.popleft())
 
 
 class _ParentGoneError(BrokenPipeError):
@@ -197,6 +189,17 @@ class _Crew:
     def kill(self) -> None:
         while self._workers:
             self._workers.pop().kill()
+
+
+@contextmanager
+def _crew(work: Work, report: Report, folder: str | None) -> Iterator[_Crew]:
+    """Provide workers whose unfinished files are in a hidden folder; all are gone when the block ends."""
+    with hidden_folder(folder) as hidden:
+        crew = _Crew(work, report, hidden)
+        try:
+            yield crew
+        finally:
+            crew.kill()
 
 
 def _serve(connection: Connection, work: Work, folder: str | None) -> None:

@@ -69,11 +69,9 @@ class Joined:
         self._work = OrderedWork(1)
         self._assembly: RecordAssembly | None = None
         if work.compression == "zst":
-            frame = None
-            if isinstance(work.options.dictionary, Dictionary):
-                frame = work.options.dictionary.frame(compress=work.options.compress_dictionary)
             self._assembly = RecordAssembly(form_with("zst", work.options), self._work, output)
-            if frame is not None:
+            if isinstance(dictionary := work.options.dictionary, Dictionary):
+                frame = dictionary.frame(compress=work.options.compress_dictionary)
                 self._assembly.add_extension(frame)
         self._checks = ThreadPoolExecutor(1, "seekwarc-check")
         self._waiting: deque[tuple[Future[None], BinaryIO]] = deque()

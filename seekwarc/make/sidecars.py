@@ -174,12 +174,9 @@ class _Making:
     def _made(self, record: Record) -> SidecarRecord | None:
         try:
             made = self._in_frame(record) if self.is_framed else self._in_member(record)
-        except (ChecksumError, TruncatedError) as error:
-            self.report(error.located(record.source, record.offset))
-            return None
         except FormatError as error:
             problem = error.located(record.source, record.offset)
-            if self.on_problem is not None:
+            if self.on_problem is not None or isinstance(error, ChecksumError | TruncatedError):
                 self.report(problem)
             else:
                 self.damaged.add(problem.offset)
