@@ -77,6 +77,7 @@ def test_open_returns_it_and_copies_open_it_again(crawl: Path) -> None:
         (b'{"format": "x"}\n[]\n', "offset 16: this line is not a JSON object"),
         (b'{"format": "x"}\n{"url": 1}\n', "offset 16: a page needs the texts url and ts"),
         (b'{"title": "' + bytes(4 << 20), "a line has more than"),
+        (b'{"title": "' + b"a" * (5 << 19), "a line has more than 2097152"),
         (b"[" * 100_000, "is not JSON"),
     ],
 )
