@@ -127,13 +127,14 @@ class _CheckedOutput(Output):
     def _found(self) -> str:
         if self._passing is not None:
             return self._passing.result()
-        assert isinstance(self._output, PathOutput)
-        # A wrapped source may show progress that must be removed.
-        with (
-            self._output.reopen() as file,
-            closing(self._on_progress(open_source(file), "checking")) as source,
-        ):
-            return content_digest(source, max_dictionary_size=ANY_SIZE)
+        if isinstance(self._output, PathOutput):
+            # A wrapped source may show progress that must be removed.
+            with (
+                self._output.reopen() as file,
+                closing(self._on_progress(open_source(file), "checking")) as source,
+            ):
+                return content_digest(source, max_dictionary_size=ANY_SIZE)
+        raise TypeError(f"{self.name} cannot be read back")
 
     def abort(self) -> None:
         if self._passing is not None:
