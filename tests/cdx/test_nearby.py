@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,7 @@ from seekwarc import Index, ResolvedRevisit
 from seekwarc.cdx import nearby
 from seekwarc.errors import FormatError, NotFoundError, SegmentError, UnsupportedError
 from seekwarc.make.indexing import index
-from tests.support.writing import MIB, noise, text
+from tests.support.writing import MIB, noise, sha1, text
 
 URI = "http://example.org/"
 HEAD = b'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nETag: "one"\r\n\r\n'
@@ -60,10 +58,6 @@ def original_of(record: seekwarc.Record) -> str | None:
     return record.original.id
 
 
-def digest_of(body: bytes) -> str:
-    return "sha1:" + base64.b32encode(hashlib.sha1(body).digest()).decode()
-
-
 ONE, OTHER = text(500, seed=1), text(600, seed=2)
 
 
@@ -73,7 +67,7 @@ def test_the_uri_and_date_in_a_revisit_find_its_original(crawl: Crawl) -> None:
     crawl.response(OTHER, "2022-01-01T00:00:00Z")
     crawl.revisit(
         "2023-01-01T00:00:00Z",
-        payload_digest=digest_of(ONE),
+        payload_digest=sha1(ONE),
         refers_to_target_uri="http://example.org/other",
         refers_to_date="2021-01-01T00:00:00Z",
     )
@@ -94,17 +88,17 @@ def test_the_digest_finds_captures_of_the_same_uri(crawl: Crawl) -> None:
     crawl.response(OTHER, "2020-01-01T00:00:00Z")
     wanted = crawl.response(ONE, "2021-01-01T00:00:00Z")
     crawl.response(OTHER, "2022-01-01T00:00:00Z")
-    crawl.revisit("2023-01-01T00:00:00Z", payload_digest=digest_of(ONE))
+    crawl.revisit("2023-01-01T00:00:00Z", payload_digest=sha1(ONE))
     assert original_of(crawl.opened("2023")) == wanted
 
 
 def test_lines_without_a_digest_are_passed_over(crawl: Crawl) -> None:
     wanted = crawl.response(ONE, "2021-01-01T00:00:00Z")
     crawl.response(OTHER, "2022-01-01T00:00:00Z")
-    crawl.revisit("2023-01-01T00:00:00Z", payload_digest=digest_of(ONE))
+    crawl.revisit("2023-01-01T00:00:00Z", payload_digest=sha1(ONE))
     crawl.opened("2023")
     lines = (crawl.folder / "a.cdxj").read_text()
-    (crawl.folder / "a.cdxj").write_text(lines.replace(f'"digest": "{digest_of(OTHER)}", ', ""))
+    (crawl.folder / "a.cdxj").write_text(lines.replace(f'"digest": "{sha1(OTHER)}", ', ""))
     with Index(crawl.folder / "a.cdxj") as found:
         captures = list(found.lookup(URI))
         assert [capture.digest is None for capture in captures] == [False, True, False]
@@ -116,7 +110,7 @@ def test_a_capture_of_a_uri_with_the_same_key_is_taken_by_its_digest_only(crawl:
     """As by a collection, which does not know of keys."""
     wanted = crawl.response(ONE, "2021-01-01T00:00:00Z", "https://www.example.org/")
     named = {"refers_to_target_uri": URI, "refers_to_date": "2021-01-01T00:00:00Z"}
-    digest = digest_of(ONE) if profile == IDENTICAL else None
+    digest = sha1(ONE) if profile == IDENTICAL else None
     crawl.revisit("2023-01-01T00:00:00Z", profile=profile, payload_digest=digest, **named)
     if profile == IDENTICAL:
         assert original_of(crawl.opened("2023")) == wanted
@@ -163,7 +157,7 @@ def test_a_revisit_of_a_revisit_leads_to_the_original(crawl: Crawl) -> None:
 
 def test_an_original_that_is_not_in_the_index_is_not_found(crawl: Crawl) -> None:
     crawl.response(OTHER, "2021-01-01T00:00:00Z")
-    revisit = crawl.revisit("2023-01-01T00:00:00Z", payload_digest=digest_of(ONE))
+    revisit = crawl.revisit("2023-01-01T00:00:00Z", payload_digest=sha1(ONE))
     with pytest.raises(NotFoundError, match="this revisit refers to"):
         crawl.opened("2023")
     with Index(crawl.folder / "a.cdxj") as found:
@@ -192,6 +186,6 @@ def test_the_number_of_captures_examined_is_bounded(crawl: Crawl, monkeypatch) -
     crawl.response(ONE, "2021-01-01T00:00:00Z")
     for day in range(1, 5):
         crawl.response(OTHER, f"2023-01-0{day}T00:00:00Z")
-    crawl.revisit("2023-01-09T00:00:00Z", payload_digest=digest_of(ONE))
+    crawl.revisit("2023-01-09T00:00:00Z", payload_digest=sha1(ONE))
     with pytest.raises(NotFoundError):
         crawl.opened("2023-01-09")

@@ -63,13 +63,13 @@ def assert_well_behaved(status: int, stderr: bytes) -> None:
 def command(run_cli, request: pytest.FixtureRequest) -> Callable[..., Answer]:
     """Run the command, assert its exit status and that it shows no traceback.
 
-    It is a process of its own where it has one's standard input or folder, and with `--cold`.
+    It is a process of its own where it has a standard input, and with `--cold`.
     """
     cold = request.config.getoption("--cold")
 
     def run(*args: object, status: int = 0, stdin: bytes | None = None, **options: Any) -> Answer:
-        is_apart = cold or stdin is not None or options
-        done = run_cli(*args, stdin=stdin, **options) if is_apart else run_here(*args)
+        is_apart = cold or stdin is not None or options.keys() - {"cwd"}
+        done = run_cli(*args, stdin=stdin, **options) if is_apart else run_here(*args, **options)
         assert_well_behaved(done.returncode, done.stderr)
         assert done.returncode == status, done.stderr.decode()
         return Answer(done.returncode, done.stdout, done.stderr.decode())

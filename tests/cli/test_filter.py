@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-import seekwarc
 from tests.support.captures import SITES, related
+from tests.support.reading import uris_in
 
 
 @pytest.fixture
@@ -20,11 +20,6 @@ def folder(tmp_path):
 
 def left_in(folder) -> list[str]:
     return sorted(os.listdir(folder))
-
-
-def uris_in(path) -> list[str | None]:
-    with seekwarc.open(path) as archive:
-        return [record.target_uri for record in archive.records(type="response")]
 
 
 def test_a_part_is_copied_with_what_belongs_to_it(command, folder, tmp_path) -> None:

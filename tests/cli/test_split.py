@@ -7,20 +7,15 @@ from pathlib import Path
 
 import pytest
 
-import seekwarc
 from seekwarc.cli.sizes import human_size
 from tests.cli.conftest import FILM_URI, FORMS
 from tests.support.joined import assert_right, decompressed
+from tests.support.reading import types_in
 
 
 def left_in(folder: Path) -> list[str]:
     """What a run left behind, hidden files too."""
     return sorted(os.listdir(folder))
-
-
-def types_in(path: Path) -> list[str | None]:
-    with seekwarc.open(path) as archive:
-        return [record.type for record in archive]
 
 
 @pytest.mark.parametrize("form", FORMS)

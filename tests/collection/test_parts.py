@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import seekwarc
 from seekwarc import Collection, HoleError, JoinedParts, NotFoundError, SegmentError
 from tests.support.partial import BEGIN, MODIFIED, TAG, URI, PartsWriter
+from tests.support.rounds import rounds
 from tests.support.work import at_most_calls
 from tests.support.writing import noise
 
@@ -90,7 +91,7 @@ SPANS = st.lists(
 )
 
 
-@settings(max_examples=30)
+@settings(max_examples=rounds(30))
 @given(SPANS, st.data())
 def test_every_range_is_the_films_or_a_hole(spans: list[tuple[int, int]], data: st.DataObject) -> None:
     film = FILM[:3_000]

@@ -19,7 +19,7 @@ from seekwarc.errors import NotFoundError, SegmentError, UnsupportedError
 from seekwarc.format.warc import build_record_header
 from tests.support.foreign import Foreign
 from tests.support.sources import RecordingSource
-from tests.support.writing import KIB, RESPONSE, URI, noise, record_id, text
+from tests.support.writing import KIB, RESPONSE, URI, chunked, noise, record_id, text
 
 FORMS = ("warc.zst", "warc.gz", "warc")
 IDENTICAL = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
@@ -572,11 +572,6 @@ def test_a_candidate_of_an_unknown_profile_is_skipped() -> None:
 
 
 # Originals of every kind.
-
-
-def chunked(body: bytes, size: int = 700) -> bytes:
-    pieces = [body[start : start + size] for start in range(0, len(body), size)]
-    return b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
 
 
 @pytest.mark.parametrize("own", [True, False])

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.processes import PATIENT, wait_until, wait_until_gone
+from tests.support.rounds import rounds
 
 READER = """\
 import json, os, sys, time
@@ -112,7 +113,7 @@ ANSWERS = st.lists(st.sampled_from([b"0", b"1 ", b" 5", b"\n", b"\r\n", b"12", b
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=rounds(30), deadline=None)
 @given(ANSWERS.map(b"".join))
 def test_whatever_comes_is_an_answer_or_breaks_the_protocol(written: bytes) -> None:
     [ended] = asked([f"write({written!r}); os._exit(2)"])

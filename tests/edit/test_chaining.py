@@ -24,18 +24,11 @@ from seekwarc.errors import (
     UnsupportedError,
 )
 from seekwarc.storage.opening import open_source
-from tests.support.chains import apart, chain, created, packed, required, response, stamp
+from tests.support.chains import apart, chain, created, packed, required, response, stamp, written
 from tests.support.waczs import wacz
 
 KINDS = ["wacz", "gz", "none", "zst"]
 URI, LOGO = "https://t.example/logo.svg", b"<svg>logo</svg>" * 100
-
-
-def written(files: dict[str, bytes], folder: Path) -> list[Path]:
-    folder.mkdir(exist_ok=True)
-    for name, data in files.items():
-        (folder / name).write_bytes(data)
-    return [folder / name for name in files]
 
 
 def archived(folder: Iterable[Path] | Path) -> dict[str | None, tuple[object, ...]]:

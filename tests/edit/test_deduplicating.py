@@ -22,7 +22,7 @@ from tests.conftest import ODD_SAMPLES, SAMPLES
 from tests.support.days import CHUNKED, FILM, PAGE, URI, archive, date, day_of, payloads, types
 from tests.support.leaks import open_below
 from tests.support.rounds import rounds
-from tests.support.writing import noise
+from tests.support.writing import chunked, noise
 
 
 @pytest.fixture
@@ -126,11 +126,6 @@ def test_what_is_missing_stays(tmp_path) -> None:
 
 
 # Bodies in chunks, resources, records without a stated digest.
-
-
-def chunked(body: bytes, size: int) -> bytes:
-    parts = [body[start : start + size] for start in range(0, len(body), size)]
-    return b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in [*parts, b""])
 
 
 def test_bodies_in_other_chunks_have_the_same_payload(tmp_path) -> None:

@@ -20,6 +20,7 @@ from seekwarc.read.options import ReadOptions
 from tests.support.captures import SITES, related
 from tests.support.foreign import Foreign, warc_header
 from tests.support.joined import assert_right
+from tests.support.reading import contents_of, uris_in
 from tests.support.rounds import rounds
 from tests.support.strategies import layouts
 from tests.support.writing import noise, walk
@@ -37,17 +38,6 @@ def crawl(tmp_path: Path) -> Path:
 @pytest.fixture
 def target(tmp_path: Path) -> Path:
     return tmp_path / "new.warc.zst"
-
-
-def content_of(path: Path) -> list[bytes]:
-    """Each record with its header, as it is in the file."""
-    with seekwarc.open(path) as archive:
-        return [record.header.raw + record.block.read() for record in archive]
-
-
-def uris_in(path: Path, kind: str = "response") -> list[str | None]:
-    with seekwarc.open(path) as archive:
-        return [record.target_uri for record in archive.records(type=kind)]
 
 
 # Which records.
@@ -108,8 +98,8 @@ def test_what_belongs_to_a_record_comes_along(crawl, target) -> None:
     assert done.belonging == {"warcinfo": 1, "concurrent": 2, "segment": 0, "original": 0}
     with seekwarc.open(target) as archive:
         assert [record.type for record in archive] == ["warcinfo", *KINDS]
-    assert set(content_of(target)) < set(content_of(crawl))
-    assert content_of(target)[1:] == content_of(crawl)[4:7]
+    assert set(contents_of(target)) < set(contents_of(crawl))
+    assert contents_of(target)[1:] == contents_of(crawl)[4:7]
 
 
 @pytest.mark.parametrize("kind", ["request", "metadata"])
@@ -154,7 +144,7 @@ def test_all_segments_of_a_record_come_along(tmp_path, target) -> None:
         out.write_continuation(SITES[0], b"three", origin_id=first, segment_number=3, total_length=11)
     done = tools.filter(source, target, ids=[content_id(source, 2)])
     assert done.belonging["segment"] == 2
-    assert content_of(target) == [it for n, it in enumerate(content_of(source)) if n != 1]
+    assert contents_of(target) == [it for n, it in enumerate(contents_of(source)) if n != 1]
 
 
 def content_id(path: Path, number: int) -> str:
@@ -181,10 +171,10 @@ def test_every_record_is_in_one_part_or_the_other(tmp_path, made: Foreign, chose
         except NotFoundError:
             assert not path.exists()
         else:
-            found.update(content_of(path))
+            found.update(contents_of(path))
             dictionary = seekwarc.open(path).dictionary
             assert_right(path.read_bytes(), tables=tables, dictionary=dictionary.data if dictionary else None)
-    assert found == Counter(content_of(source))
+    assert found == Counter(contents_of(source))
 
 
 def test_frames_are_copied_as_they_are(crawl, target) -> None:
@@ -204,7 +194,7 @@ def test_records_that_share_a_frame_are_parted(tmp_path, target) -> None:
         ids = [content_id(shared, number) for number in (1, 2, 5)]
     with pytest.warns(seekwarc.FormatWarning, match="share"):
         done = tools.filter(shared, target, ids=ids)
-    assert [it.split(b"\r\n\r\n", 1)[1] for it in content_of(target)] == [blocks[n] for n in (1, 2, 5)]
+    assert [it.split(b"\r\n\r\n", 1)[1] for it in contents_of(target)] == [blocks[n] for n in (1, 2, 5)]
     assert done.records == 3
 
 
@@ -225,7 +215,7 @@ def test_a_damaged_record_is_left_out_and_reported(tmp_path, target, form, large
     done = tools.filter(source, target, min_size=1, on_damage=said.append)
     assert done.records == 4
     assert len(done.damaged) == len(said) >= 1
-    assert [it[-9:] for it in content_of(target)] == [
+    assert [it[-9:] for it in contents_of(target)] == [
         made.records[number].block[-9:] for number in (0, 1, 3, 4)
     ]
     assert tools.verify(target).is_sound
@@ -246,8 +236,8 @@ def test_no_file_of_a_series_is_larger_than_the_maximum(tmp_path) -> None:
         ]
         assert max(piece.size for piece in done.pieces) <= size
         assert done.records == 61
-        held = [it for name in sorted(os.listdir(folder)) for it in content_of(folder / name)[1:]]
-        assert held == content_of(source)[1:]
+        held = [it for name in sorted(os.listdir(folder)) for it in contents_of(folder / name)[1:]]
+        assert held == contents_of(source)[1:]
 
 
 def test_a_record_that_exceeds_the_maximum_alone_is_named(tmp_path, crawl) -> None:

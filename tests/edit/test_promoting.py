@@ -11,6 +11,7 @@ import seekwarc
 from seekwarc import tools
 from seekwarc.format.profiles import SERVER_NOT_MODIFIED
 from tests.support.joined import decompressed
+from tests.support.reading import types_in
 from tests.support.writing import noise
 
 URIS = [f"http://example.org/{number}" for number in range(5)]
@@ -33,11 +34,6 @@ def write(path: Path, *captures: tuple[int, str]) -> Path:
     return path
 
 
-def kinds(path: Path) -> list[str | None]:
-    with seekwarc.open(path) as archive:
-        return [record.type for record in archive]
-
-
 @pytest.fixture
 def target(tmp_path: Path) -> Path:
     return tmp_path / "rest.warc.zst"
@@ -48,7 +44,7 @@ def test_the_first_revisit_gets_the_payload_and_the_others_refer_to_it(tmp_path,
     done = tools.redact(source, target, uri=URIS[0], promote=True, stubs=False)
     assert (done.removed, done.promoted, done.repointed, done.revisits) == (1, 1, 1, 0)
     assert done.mentions == []
-    assert kinds(target) == ["response", "revisit"]
+    assert types_in(target) == ["response", "revisit"]
     with seekwarc.Collection([target]) as archive:
         found = [archive.open_record(uri=uri) for uri in URIS[1:3]]
         assert [record.payload.read() for record in found] == [PAGE, PAGE]
@@ -116,7 +112,7 @@ def test_another_identical_capture_becomes_the_original(tmp_path) -> None:
     two = write(tmp_path / "two.warc.zst", (2, "response"), (3, "revisit"))
     done = tools.redact([one, two], in_place=True, ids=["urn:x:0"], promote=True, stubs=False)
     assert (done.promoted, done.repointed, done.written) == (0, 2, 2)
-    assert (kinds(one), kinds(two)) == (["revisit"], ["response", "revisit"])
+    assert (types_in(one), types_in(two)) == (["revisit"], ["response", "revisit"])
     with seekwarc.Collection([one, two]) as archive:
         assert [archive.open_record(uri=uri).payload.read() for uri in URIS[1:4]] == [PAGE] * 3
         assert {record.refers_to_target_uri for record in archive} == {URIS[2], None}
@@ -133,7 +129,7 @@ def test_revisits_that_cannot_be_promoted_are_refused_or_removed(tmp_path, targe
         tools.redact(source, target, uri=URIS[0], promote=True)
     done = tools.redact(source, target, uri=URIS[0], promote=True, with_revisits=True, stubs=False)
     assert (done.removed, done.revisits, done.promoted) == (2, 1, 0)
-    assert kinds(target) == ["response"]
+    assert types_in(target) == ["response"]
 
 
 def test_a_promoted_revisit_that_is_removed_itself_is_not_promoted(tmp_path, target) -> None:

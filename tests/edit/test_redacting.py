@@ -17,6 +17,7 @@ from tests.support.captures import SITES, related
 from tests.support.foreign import Foreign, warc_header, zstd_frame
 from tests.support.framed import film
 from tests.support.joined import assert_right, decompressed
+from tests.support.reading import contents_of
 from tests.support.rounds import rounds
 from tests.support.writing import noise, small_dictionary, text, walk
 
@@ -33,11 +34,6 @@ def crawl(tmp_path: Path) -> Path:
 @pytest.fixture
 def target(tmp_path: Path) -> Path:
     return tmp_path / "rest.warc.zst"
-
-
-def content_of(path: Path) -> list[bytes]:
-    with seekwarc.open(path) as archive:
-        return [record.header.raw + record.block.read() for record in archive]
 
 
 # What is removed.
@@ -86,8 +82,8 @@ def test_a_uri_that_is_missing_is_said_to_have_the_key_of_another(spelled) -> No
 def test_a_record_is_removed_with_what_belongs_to_it(crawl, target) -> None:
     done = tools.redact(crawl, target, uri=SITES[1], type="response", stubs=False)
     assert (done.read, done.matched, done.removed, done.records) == (14, 1, 3, 11)
-    before = content_of(crawl)
-    assert content_of(target) == before[:4] + before[7:]
+    before = contents_of(crawl)
+    assert contents_of(target) == before[:4] + before[7:]
     assert (done.bytes_recompressed, done.recompressed, done.mentions) == (0, (), [])
     assert {f.data for f in walk(target.read_bytes()) if f.is_data} < {
         f.data for f in walk(crawl.read_bytes()) if f.is_data
@@ -117,7 +113,7 @@ def test_a_stub_says_when_and_why(crawl, target, options, uri) -> None:
         assert (stub.type, stub.target_uri) == ("metadata", uri)
         assert dict(stub.warc_fields or ()) == {"removed": STUB, "reason": "request 17"}
         assert stub.date is not None
-    assert len(content_of(target)) == done.records + 1
+    assert len(contents_of(target)) == done.records + 1
     assert tools.verify(target).is_sound
 
 
@@ -207,7 +203,7 @@ def test_no_32_bytes_are_left_in_a_dictionary(tmp_path, target, options) -> None
         known = archive.dictionary.data if archive.dictionary is not None else b""
     for found in (target.read_bytes(), decompressed(target.read_bytes(), dictionary=known), known):
         assert not any(secret[at : at + 32] in found for at in range(33))
-    assert content_of(target)[:60] == content_of(source)[:60]
+    assert contents_of(target)[:60] == contents_of(source)[:60]
 
 
 def test_a_file_with_the_dictionary_of_another_is_made_again(tmp_path) -> None:
@@ -228,10 +224,10 @@ def test_a_file_with_the_dictionary_of_another_is_made_again(tmp_path) -> None:
 
 
 def test_a_file_is_replaced_when_the_new_one_is_complete(crawl, tmp_path) -> None:
-    before = content_of(crawl)
+    before = contents_of(crawl)
     crawl.chmod(0o640)
     tools.redact(crawl, in_place=True, uri=SITES[1], stubs=False)
-    assert content_of(crawl) == before[:4] + before[7:]
+    assert contents_of(crawl) == before[:4] + before[7:]
     assert crawl.stat().st_mode & 0o777 == 0o640
     assert os.listdir(tmp_path) == ["crawl.warc.zst"]
 
@@ -302,7 +298,7 @@ def test_several_files_are_replaced_or_none(crawl, tmp_path, monkeypatch) -> Non
     monkeypatch.undo()
     done = tools.redact(tmp_path, targets, uri=SITES[1], reason="request 17")
     assert (done.files, done.written, done.stubs) == (2, 2, 1)
-    assert content_of(targets[1]) == content_of(later)
+    assert contents_of(targets[1]) == contents_of(later)
 
 
 def test_a_sidecar_that_is_stale_goes_with_the_old_file(crawl, tmp_path, target) -> None:

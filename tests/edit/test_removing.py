@@ -12,6 +12,7 @@ import seekwarc
 from seekwarc import tools
 from seekwarc.errors import NotFoundError, TargetError, TargetExistsError
 from seekwarc.write.output import PathOutput
+from tests.support.reading import types_in
 
 GONE = "gone.example"
 
@@ -46,11 +47,6 @@ def tree(folder: Path) -> dict[str, bytes]:
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
-
-
-def types_in(path: Path) -> list[str | None]:
-    with seekwarc.open(path) as archive:
-        return [record.type for record in archive]
 
 
 OWN = ["2025/own.warc.zst", "2026/own.warc.zst"]

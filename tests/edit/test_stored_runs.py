@@ -14,6 +14,7 @@ import seekwarc
 from seekwarc import tools
 from seekwarc.errors import NotFoundError
 from tests.support.foreign import Foreign, some_dictionary
+from tests.support.rounds import rounds
 from tests.support.strategies import layouts
 from tests.support.work import at_most_calls
 
@@ -60,12 +61,13 @@ def many(seed: int, count: int = 60, *, misfits: bool = True) -> Foreign:
 
 
 @given(layouts(12), st.sampled_from([0, 30, 1000]))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=rounds(60), suppress_health_check=[HealthCheck.too_slow], deadline=None)
 def test_layouts_are_copied_alike(layout: Foreign, min_size: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         alike(layout.bytes(), Path(folder), min_size=min_size)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", range(8))
 def test_frames_that_cannot_be_copied_end_a_run(seed: int, tmp_path: Path) -> None:
     done = alike(many(seed).bytes(), tmp_path, min_size=100)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from seekwarc.frames.ahead import MAX_BATCHES, BatchesAhead, DecodedBatch
 from tests.support.foreign import Foreign, text
 from tests.support.processes import PATIENT, wait_until
+from tests.support.rounds import rounds
 from tests.support.threads import seen
 
 
@@ -142,7 +143,7 @@ KINDS: dict[str, Callable[[Foreign, int], object]] = {
 
 
 @pytest.mark.slow
-@settings(max_examples=25)
+@settings(max_examples=rounds(25))
 @given(
     st.lists(st.tuples(st.sampled_from(sorted(KINDS)), st.integers(1, 300)), min_size=1, max_size=5),
     st.integers(2, 6),

@@ -19,7 +19,7 @@ from tests.support.foreign import Foreign, skippable, some_dictionary, text, zst
 from tests.support.leaks import new_threads
 from tests.support.writing import noise
 
-CONTENTS = [text(random.Random(n).randrange(1, 3000), seed=n) for n in range(600)]
+CONTENTS = [text(random.Random(n).randrange(1, 3000), seed=n % 16) for n in range(600)]
 FRAMES = [zstd_frame(content) for content in CONTENTS]
 
 

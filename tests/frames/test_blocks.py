@@ -20,6 +20,7 @@ from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.frames.scan import MAX_BLOCKS, scan_blocks
 from seekwarc.storage.fetch import Fetcher
 from tests.support.foreign import some_dictionary, text, zstd_frame
+from tests.support.rounds import rounds
 from tests.support.sources import RecordingSource
 from tests.support.writing import noise
 
@@ -114,7 +115,7 @@ def mixtures(draw: st.DrawFn) -> tuple[bytes, bytes, dict]:
     return b"".join(content), b"".join(frame), {"dictionary": dictionary}
 
 
-@settings(max_examples=15)
+@settings(max_examples=rounds(15))
 @given(mixtures(), st.randoms(use_true_random=False))
 def test_ranges_are_those_of_a_decoder_from_the_start(mixture, rng) -> None:
     content, frame, options = mixture
@@ -140,7 +141,7 @@ def by_hand(blocks: list[tuple[int, int, bytes]], window: int = 0x38, *, stated:
     return made
 
 
-@settings(max_examples=20)
+@settings(max_examples=rounds(20))
 @given(st.lists(st.tuples(st.sampled_from([RAW, RLE]), st.integers(0, 2000)), min_size=1, max_size=12))
 def test_blocks_of_any_size_are_read_as_they_are(sizes) -> None:
     drawn = [(kind, size, noise(size if kind == RAW else 1, size)) for kind, size in sizes]
@@ -196,7 +197,7 @@ def prefix(frame: bytes) -> bytes:
     return out
 
 
-@settings(max_examples=40)
+@settings(max_examples=rounds(40))
 @given(st.randoms(use_true_random=False))
 def test_damage_never_displaces_a_range(rng) -> None:
     pieces = [noise(3000, 1), text(4000), noise(2000, 2), bytes(5000), noise(2500, 3)]

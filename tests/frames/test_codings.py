@@ -73,7 +73,7 @@ def words(size: int, seed: int = 0) -> bytes:
     """Text with long matches and literals, as pages have."""
     rng = random.Random(seed)
     known = [rng.randbytes(rng.randint(1, 9)).hex().encode() for _ in range(60)]
-    return b" ".join(rng.choice(known) for _ in range(size // 8 + 1))[:size]
+    return b" ".join(rng.choices(known, k=size // 8 + 1))[:size]
 
 
 def decoded(body: bytes, *codings: str, most: int = 70_000, **options: bool) -> bytes:

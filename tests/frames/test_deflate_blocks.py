@@ -15,6 +15,7 @@ from seekwarc.frames import deflate_blocks
 from seekwarc.frames.deflate_blocks import Block, _end_of_codes, blocks_from
 from seekwarc.frames.points import entered
 from tests.support.inflating import inflate
+from tests.support.rounds import rounds
 
 randoms = st.integers(0, 1 << 32).map(random.Random)
 FLUSHES = (zlib.Z_PARTIAL_FLUSH, zlib.Z_SYNC_FLUSH, zlib.Z_FULL_FLUSH, zlib.Z_BLOCK)
@@ -70,14 +71,14 @@ def check(rnd: random.Random, stream: bytes, content: bytes) -> None:
     assert scanned(data, 8 * len(before), exact=True) == (content, expected, end)
 
 
-@settings(max_examples=40)
+@settings(max_examples=rounds(40))
 @given(randoms, st.sampled_from([0, 1, 30, 2000, 9000]))
 def test_blocks_of_zlib_are_found(rnd, size):
     content = content_of(rnd, size)
     check(rnd, deflated(rnd, content), content)
 
 
-@settings(max_examples=15)
+@settings(max_examples=rounds(15))
 @given(randoms, st.sampled_from([1, 2000, 9000]))
 def test_blocks_of_isal_are_found(rnd, size):
     isal = pytest.importorskip("isal.isal_zlib")
@@ -117,7 +118,7 @@ def test_nothing_is_found_in_what_is_no_stream():
         scanned(b"\1\5\0\0\0hello")
 
 
-@settings(max_examples=40)
+@settings(max_examples=rounds(40))
 @given(randoms, st.booleans())
 def test_damage_is_an_error_or_other_content(rnd, exact):
     content = content_of(rnd, 4000)
@@ -133,7 +134,7 @@ def test_a_decompressor_that_takes_more_than_the_block_has_is_an_error():
         _end_of_codes(lambda start, stop: data[start:stop], Block(0, ()), len(data))
 
 
-@settings(max_examples=40)
+@settings(max_examples=rounds(40))
 @given(randoms)
 def test_a_stream_that_is_cut_off_is_an_error(rnd):
     data = deflated(rnd, content_of(rnd, 4000))

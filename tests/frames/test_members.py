@@ -8,6 +8,7 @@ import threading
 import zlib
 from collections.abc import Callable
 from contextlib import closing
+from functools import cache
 
 import pytest
 from hypothesis import example, given, settings
@@ -21,14 +22,19 @@ from seekwarc.frames.pieces import Piece, pieces_from
 from seekwarc.frames.scan import Window
 from seekwarc.storage.local import BytesSource
 from tests.support.foreign import Foreign, gzip_member, text
+from tests.support.rounds import rounds
 from tests.support.sources import Pipe
 from tests.support.threads import seen
 from tests.support.writing import noise
 
 pytest.importorskip("isal")
 
-CONTENTS = [text(random.Random(n).randrange(1, 3000), seed=n) for n in range(600)]
-MEMBERS = [gzip_member(content) for content in CONTENTS]
+CONTENTS = [text(random.Random(n).randrange(1, 3000), seed=n % 16) for n in range(600)]
+
+
+@cache
+def members() -> list[bytes]:
+    return [gzip_member(content) for content in CONTENTS]
 
 
 def batches(data: bytes, offset: int = 0, threads: int = 3) -> list[DecodedBatch]:
@@ -49,16 +55,16 @@ def stored(content: bytes, *, flags: int = 0, extra: bytes = b"") -> bytes:
 
 
 def test_members_come_in_order_with_their_ends() -> None:
-    found = batches(b"".join(MEMBERS))
+    found = batches(b"".join(members()))
     assert [content for batch in found for content in batch.contents] == CONTENTS
-    sizes = [len(member) for member in MEMBERS]
+    sizes = [len(member) for member in members()]
     assert [end for batch in found for end in batch.ends] == [sum(sizes[: n + 1]) for n in range(len(sizes))]
     assert [batch.followed for batch in found] == [True] * (len(found) - 1) + [False]
     assert max(batch.size for batch in found) < MAX_BATCH_CONTENT + SMALL_FRAME
 
 
 def test_it_may_begin_anywhere() -> None:
-    found = batches(b"".join(MEMBERS), len(b"".join(MEMBERS[:300])))
+    found = batches(b"".join(members()), len(b"".join(members()[:300])))
     assert [content for batch in found for content in batch.contents] == CONTENTS[300:]
 
 
@@ -75,7 +81,7 @@ STOPS: dict[str, bytes] = {
 
 @pytest.mark.parametrize("stop", STOPS)
 def test_it_ends_before_what_is_no_small_member(stop: str) -> None:
-    found = contents(b"".join(MEMBERS[:10]) + STOPS[stop] + MEMBERS[10])
+    found = contents(b"".join(members()[:10]) + STOPS[stop] + members()[10])
     assert found == CONTENTS[: len(found)]
     assert len(found) <= 10
 
@@ -92,7 +98,7 @@ LOOKALIKES: dict[str, Callable[[], bytes]] = {
 @pytest.mark.parametrize("place", [0, 17, 300])
 def test_what_looks_like_a_member_inside_one_is_passed_over(kind: str, place: int) -> None:
     inner = text(place) + struct.pack("<I", 200) + LOOKALIKES[kind]() + text(50)
-    found = batches(b"".join(MEMBERS[:3]) + stored(inner) + b"".join(MEMBERS[3:6]))
+    found = batches(b"".join(members()[:3]) + stored(inner) + b"".join(members()[3:6]))
     right = [*CONTENTS[:3], inner, *CONTENTS[3:6]]
     given_out = [content for batch in found for content in batch.contents]
     assert given_out == right[: len(given_out)]
@@ -100,7 +106,7 @@ def test_what_looks_like_a_member_inside_one_is_passed_over(kind: str, place: in
 
 @pytest.mark.parametrize("at", ["content", "checksum", "size"])
 def test_nothing_of_a_batch_with_damage_is_given_out(at: str) -> None:
-    damaged = bytearray(b"".join(MEMBERS))
+    damaged = bytearray(b"".join(members()))
     damaged[{"content": -12, "checksum": -8, "size": -4}[at]] ^= 1
     found = contents(bytes(damaged))
     assert len(found) < len(CONTENTS)
@@ -166,7 +172,7 @@ PARTS: dict[str, Callable[[int], bytes]] = {
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=rounds(40))
 @given(
     st.lists(st.tuples(st.sampled_from(sorted(PARTS)), st.integers(1, 4)), max_size=4),
     st.integers(2, 6),
@@ -206,7 +212,7 @@ def units(data: bytes, threads: int) -> tuple[list[tuple[int, bytes, int | None]
 def test_pieces_left_early_leave_no_thread() -> None:
     before = threading.active_count()
     # More than may wait to be taken.
-    data = b"".join(MEMBERS) * 12
+    data = b"".join(members()) * 12
     with closing(
         pieces_from(Window(BytesSource(data)), 0, "gz", FrameDecoder(lambda: None), threads=3)
     ) as pieces:

@@ -22,7 +22,6 @@ SPACING = 20_000
 PIECES = mixed(5, 300_000)
 CONTENT = b"".join(PIECES)
 MEMBER = gzip_member(PIECES)
-BLOCKS = member(0, MEMBER, CONTENT).blocks[1::3]
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +110,7 @@ def test_headers_of_members_are_passed(make):
 def points_of(least: int, before: int = 0) -> list[KnownPoint]:
     return [
         KnownPoint(8 * HEADER + bit, before + size, lambda size=size: CONTENT[max(size - 32768, 0) : size])
-        for bit, size, _ in BLOCKS
+        for bit, size, _ in member(0, MEMBER, CONTENT).blocks[1::3]
         if size >= least
     ]
 

@@ -119,10 +119,10 @@ def test_a_python_that_cannot_be_started_is_said(monkeypatch) -> None:
 @pytest.mark.parametrize(
     "page",
     [
-        b"".join(b"<b id=%d>" % it for it in range(30_000)) + b"<p>x" * 30_000,
-        b"<p " + b" ".join(b"a%d=1" % it for it in range(300_000)) + b">x",
-        b"<div>" * 1_000_000 + b"x",
-        b"<form><div>" * 200_000,
+        lambda: b"".join(b"<b id=%d>" % it for it in range(30_000)) + b"<p>x" * 30_000,
+        lambda: b"<p " + b" ".join(b"a%d=1" % it for it in range(300_000)) + b">x",
+        lambda: b"<div>" * 1_000_000 + b"x",
+        lambda: b"<form><div>" * 200_000,
     ],
     ids=["formatting", "attributes", "deep", "forms"],
 )
@@ -130,7 +130,7 @@ def test_html_that_takes_forever_is_given_up(page, monkeypatch) -> None:
     monkeypatch.setattr(apart, "_START", HURRIED)
     monkeypatch.setattr(apart, "_idle", [])
     with watchdog(waiting=True), contextlib.suppress(LimitError):
-        run_apart("html", page, **OPTIONS)
+        run_apart("html", page(), **OPTIONS)
     apart._end_all()
 
 
@@ -138,10 +138,10 @@ def test_html_that_takes_forever_is_given_up(page, monkeypatch) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        b" " * (300 << 20),
-        b"q " * 5_000_000,
-        b"[" * 5_000_000,
-        b"BT /F1 9 Tf " + b"(x) Tj " * 1_000_000 + b"ET",
+        lambda: b" " * (300 << 20),
+        lambda: b"q " * 5_000_000,
+        lambda: b"[" * 5_000_000,
+        lambda: b"BT /F1 9 Tf " + b"(x) Tj " * 1_000_000 + b"ET",
     ],
     ids=["spaces", "operators", "arrays", "text"],
 )
@@ -149,5 +149,5 @@ def test_bombs_of_pdf_are_given_up(content, monkeypatch) -> None:
     monkeypatch.setattr(apart, "_START", HURRIED)
     monkeypatch.setattr(apart, "_idle", [])
     with watchdog(waiting=True), contextlib.suppress(LimitError):
-        run_apart("pdf", pdf([content, shown("x")]), **OPTIONS)
+        run_apart("pdf", pdf([content(), shown("x")]), **OPTIONS)
     apart._end_all()

@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -33,13 +34,25 @@ from tests.support.writing import KIB, MIB, small_dictionary
 
 pytestmark = pytest.mark.needs("wayback")
 
-FILM = random.Random(7).randbytes(24 * MIB)
-LARGE = b"what compresses, " * 3000 + random.Random(8).randbytes(34 * MIB)
-LONG = b"".join(b"line %d of a long text\n" % number for number in range(400_000))
 PAGE = (
     b"<html><head><title>A page</title></head><body><a href='http://example.org/next'>next</a></body></html>"
 )
 FIRST, SECOND = "2026-11-05T12:00:00Z", "2026-11-06T12:00:00Z"
+
+
+@cache
+def film() -> bytes:
+    return random.Random(7).randbytes(24 * MIB)
+
+
+@cache
+def large() -> bytes:
+    return b"what compresses, " * 3000 + random.Random(8).randbytes(34 * MIB)
+
+
+@cache
+def long_text() -> bytes:
+    return b"".join(b"line %d of a long text\n" % number for number in range(400_000))
 
 
 def message(media_type: str, body: bytes, *more: str) -> bytes:
@@ -57,21 +70,21 @@ def make_archive(folder: Path) -> None:
     with seekwarc.open(folder / "crawl.warc.zst", "w", dedup=seekwarc.Duplicates()) as out:
         out.write_warcinfo({"software": "a test"})
         out.write_response("http://example.org/", message("text/html", PAGE), date=FIRST)
-        film = message("video/mp4", FILM, "Set-Cookie: seen=1", 'ETag: "theirs"')
-        out.write_response("http://example.org/film.mp4", film, date=FIRST)
-        out.write_response("http://example.org/film.mp4", film, date=SECOND)
-        out.write_response("http://example.org/elsewhere.mp4", film, date=SECOND)
+        response = message("video/mp4", film(), "Set-Cookie: seen=1", 'ETag: "theirs"')
+        out.write_response("http://example.org/film.mp4", response, date=FIRST)
+        out.write_response("http://example.org/film.mp4", response, date=SECOND)
+        out.write_response("http://example.org/elsewhere.mp4", response, date=SECOND)
     with seekwarc.open(folder / "more.warc.zst", "w", dictionary=small_dictionary()) as out:
-        out.write_response("http://example.org/chunked.mp4", chunked(FILM, 90_001), date=FIRST)
+        out.write_response("http://example.org/chunked.mp4", chunked(film(), 90_001), date=FIRST)
         out.write_resource(
-            "http://example.org/film.bin", FILM, content_type="application/octet-stream", date=FIRST
+            "http://example.org/film.bin", film(), content_type="application/octet-stream", date=FIRST
         )
-        out.write_response("http://example.org/long.txt", message("text/plain", LONG), date=FIRST)
-        coded = message("text/plain", gzip.compress(LONG, 1), "Content-Encoding: gzip")
+        out.write_response("http://example.org/long.txt", message("text/plain", long_text()), date=FIRST)
+        coded = message("text/plain", gzip.compress(long_text(), 1), "Content-Encoding: gzip")
         out.write_response("http://example.org/coded.txt", coded, date=FIRST)
-        out.write_response("http://example.org/secret.mp4", message("video/mp4", FILM[:MIB]), date=FIRST)
+        out.write_response("http://example.org/secret.mp4", message("video/mp4", film()[:MIB]), date=FIRST)
         out.write_response(
-            "http://example.org/damaged.mp4", message("video/mp4", FILM[: 4 * MIB]), date=FIRST
+            "http://example.org/damaged.mp4", message("video/mp4", film()[: 4 * MIB]), date=FIRST
         )
     block = message("text/html", PAGE)
     header = (
@@ -81,10 +94,10 @@ def make_archive(folder: Path) -> None:
         f"Content-Type: application/http; msgtype=response\r\nContent-Length: {len(block)}\r\n\r\n"
     )
     # As most writers of .warc.zst store it: one frame, in which raw blocks follow compressed ones.
-    film = message("video/mp4", LARGE)
-    framed = header.replace("/old", "/framed.mp4").replace(f"Length: {len(block)}", f"Length: {len(film)}")
+    as_film = message("video/mp4", large())
+    framed = header.replace("/old", "/framed.mp4").replace(f"Length: {len(block)}", f"Length: {len(as_film)}")
     (folder / "framed.warc.zst").write_bytes(
-        zstandard.ZstdCompressor(level=1).compress(framed.encode() + film + b"\r\n\r\n")
+        zstandard.ZstdCompressor(level=1).compress(framed.encode() + as_film + b"\r\n\r\n")
     )
     (folder / "heritrix.warc.gz").write_bytes(heritrix().gzip().bytes())
     (folder / "old.warc.gz").write_bytes(gzip.compress(header.encode() + block + b"\r\n\r\n"))
@@ -165,7 +178,7 @@ def pywb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pywb]:
     framed = folder / "framed.warc.zst"
     assert tools.sidecar(framed).records == 1
     data = bytearray(framed.read_bytes())
-    data[data.index(LARGE[20_000_000:20_000_100])] ^= 1
+    data[data.index(large()[20_000_000:20_000_100])] ^= 1
     framed.write_bytes(data)
     (root / "rules.aclj").write_text('org,example)/secret.mp4 - {"access": "block"}\n')
     config = {
@@ -242,19 +255,19 @@ def test_a_page_cannot_say_that_it_needs_no_rewriting(pywb: Pywb, name: str) -> 
 )
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 def test_ranges_are_exact(pywb: Pywb, name: str, wanted: str, method: str) -> None:
-    answer = decide({"range": wanted}, size=len(FILM), etag="")
+    answer = decide({"range": wanted}, size=len(film()), etag="")
     got = pywb.ask(name, method=method, Range=wanted)
     assert got.status == answer.status
     if method == "GET":
-        assert got.body == FILM[answer.start : answer.stop]
+        assert got.body == film()[answer.start : answer.stop]
     if got.status == 206:
-        place = f"bytes {answer.start}-{answer.stop - 1}/{len(FILM)}"
+        place = f"bytes {answer.start}-{answer.stop - 1}/{len(film())}"
         assert got.headers["content-range"] == place
         assert got.headers["content-length"] == str(answer.stop - answer.start)
         assert got.headers["accept-ranges"] == "bytes"
         assert "set-cookie" not in got.headers
     elif got.status == 416:
-        assert got.headers["content-range"] == f"bytes */{len(FILM)}"
+        assert got.headers["content-range"] == f"bytes */{len(film())}"
     else:
         assert "content-range" not in got.headers
 
@@ -262,7 +275,7 @@ def test_ranges_are_exact(pywb: Pywb, name: str, wanted: str, method: str) -> No
 def test_a_whole_response_is_unchanged(pywb: Pywb) -> None:
     for name in ("film.mp4", "film.bin", "chunked.mp4"):
         got = pywb.ask(name)
-        assert (got.status, got.body) == (200, FILM)
+        assert (got.status, got.body) == (200, film())
 
 
 @pytest.mark.parametrize("name", ["film.mp4", "film.bin"])
@@ -270,7 +283,7 @@ def test_only_a_little_is_read_for_a_range(pywb: Pywb, name: str) -> None:
     for start in (23_000_000, 2_500_000, 12_300_000):
         before = pywb.bytes_read()
         got = pywb.ask(name, Range=f"bytes={start}-{start + 64 * KIB - 1}")
-        assert got.body == FILM[start : start + 64 * KIB]
+        assert got.body == film()[start : start + 64 * KIB]
         assert pywb.bytes_read() - before < MIB, "the bytes before the range were not read"
 
 
@@ -278,7 +291,7 @@ def test_a_film_in_one_frame_is_reached_by_its_sidecar(pywb: Pywb) -> None:
     for start in (30_000_000, 2_500_000, 12_300_000):
         before = pywb.bytes_read()
         got = pywb.ask("framed.mp4", Range=f"bytes={start}-{start + 64 * KIB - 1}")
-        assert (got.status, got.body) == (206, LARGE[start : start + 64 * KIB])
+        assert (got.status, got.body) == (206, large()[start : start + 64 * KIB])
         assert pywb.bytes_read() - before < 4 * MIB, "no more than its spans was read"
     # It is what tells that this byte was changed: raw blocks have no checksum of their own.
     assert pywb.ask("framed.mp4", Range="bytes=20000000-20000099").status == 500
@@ -286,30 +299,30 @@ def test_a_film_in_one_frame_is_reached_by_its_sidecar(pywb: Pywb) -> None:
 
 def test_a_closed_connection_costs_only_what_was_in_transit(pywb: Pywb) -> None:
     before = pywb.bytes_read()
-    assert pywb.ask("film.mp4", Range="bytes=1000000-", most=100_000).body == FILM[1_000_000:1_100_000]
+    assert pywb.ask("film.mp4", Range="bytes=1000000-", most=100_000).body == film()[1_000_000:1_100_000]
     time.sleep(0.5)
-    assert pywb.bytes_read() - before < len(FILM) // 2
+    assert pywb.bytes_read() - before < len(film()) // 2
 
 
 def test_ranges_of_text_are_not_rewritten(pywb: Pywb) -> None:
-    assert pywb.ask("long.txt", Range="bytes=5000000-5000099").body == LONG[5_000_000:5_000_100]
+    assert pywb.ask("long.txt", Range="bytes=5000000-5000099").body == long_text()[5_000_000:5_000_100]
     assert pywb.ask("", Range="bytes=6-11").body == PAGE[6:12]
 
 
 def test_responses_that_pywb_decodes_are_sent_whole(pywb: Pywb) -> None:
     got = pywb.ask("coded.txt", Range="bytes=100-199")
-    assert (got.status, got.body) == (200, LONG)
+    assert (got.status, got.body) == (200, long_text())
 
 
 def test_a_revisit_has_the_ranges_of_its_original(pywb: Pywb) -> None:
     got = pywb.ask("film.mp4", when="20261106mp_", Range="bytes=9000000-9000099")
-    assert (got.status, got.body) == (206, FILM[9_000_000:9_000_100])
+    assert (got.status, got.body) == (206, film()[9_000_000:9_000_100])
     assert got.headers["memento-datetime"] == "Fri, 06 Nov 2026 12:00:00 GMT"
 
 
 def test_a_body_that_changed_since_is_sent_whole(pywb: Pywb) -> None:
     got = pywb.ask("film.mp4", Range="bytes=9-99", If_Range='"theirs"')
-    assert (got.status, len(got.body)) == (200, len(FILM))
+    assert (got.status, len(got.body)) == (200, len(film()))
 
 
 def test_access_rules_hold_for_ranges(pywb: Pywb) -> None:
@@ -322,21 +335,21 @@ def test_a_missing_page_is_not_found(pywb: Pywb) -> None:
 
 def test_damage_ends_the_response_and_is_never_sent(pywb: Pywb) -> None:
     got = pywb.ask("damaged.mp4", Range="bytes=0-99")
-    assert (got.status, got.body) == (206, FILM[:100]), "the intact part is served"
+    assert (got.status, got.body) == (206, film()[:100]), "the intact part is served"
     with pytest.raises(http.client.IncompleteRead) as caught:
         pywb.ask("damaged.mp4")
-    assert FILM.startswith(caught.value.partial)
+    assert film().startswith(caught.value.partial)
 
 
 @pytest.mark.slow
 def test_clients_do_not_disturb_each_other(pywb: Pywb) -> None:
     chance = random.Random(11)
-    starts = [chance.randrange(len(FILM)) for _ in range(60)]
+    starts = [chance.randrange(len(film())) for _ in range(60)]
     names = ["film.mp4", "film.bin", "chunked.mp4"] * 20
 
     def ask(start: int, name: str) -> bool:
         wanted = f"bytes={start}-{start + 300_000}"
-        return pywb.ask(name, Range=wanted).body == FILM[start : start + 300_001]
+        return pywb.ask(name, Range=wanted).body == film()[start : start + 300_001]
 
     with ThreadPoolExecutor(12) as pool:
         assert all(pool.map(ask, starts, names))

@@ -30,6 +30,7 @@ from tests.support.writing import (
     KIB,
     RESPONSE,
     URI,
+    chunked,
     noise,
     record_id,
     small_dictionary,
@@ -58,11 +59,6 @@ def read(data: bytes, dictionary: bytes | None = None) -> list[Any]:
     for record in ArchiveIterator(decompressed(data, dictionary), check_digests="raise"):
         found.append((record.rec_headers, record.http_headers, record.raw_stream.read()))
     return found
-
-
-def chunked(body: bytes, size: int = 10_000) -> bytes:
-    pieces = [body[start : start + size] for start in range(0, len(body), size)]
-    return b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
 
 
 # What seekwarc writes.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import gzip
 import hashlib
 import io
@@ -22,16 +21,12 @@ from tests.support.chunks import HTTP, chunked, random_sizes
 from tests.support.crawls import PAGE_URI, heritrix
 from tests.support.foreign import EXTENSIONS, Foreign, gzip_member, warc_header
 from tests.support.sources import Pipe, RecordingSource
-from tests.support.writing import KIB, MIB, noise, text
+from tests.support.writing import KIB, MIB, noise, sha1, text
 
 URI = "http://example.org/"
 DATE = "2026-11-21T09:30:00Z"
 HTTP_TYPE = ("Content-Type", "application/http; msgtype=response")
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
-
-
-def sha1(data: bytes) -> str:
-    return "sha1:" + base64.b32encode(hashlib.sha1(data).digest()).decode()
 
 
 def field(kind: str, length: int, number: int, *fields: tuple[str, str], date: str = DATE) -> bytes:

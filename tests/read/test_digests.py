@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import copy
 import gzip
 import hashlib
@@ -21,6 +20,7 @@ import seekwarc
 from seekwarc.errors import FormatError
 from seekwarc.format.chunked import ChunkedBody
 from seekwarc.format.http import HttpHead, parse_http_head
+from seekwarc.format.rules import check_header
 from seekwarc.format.warc import parse_record_header
 from seekwarc.read.digests import (
     BlockDigests,
@@ -28,12 +28,14 @@ from seekwarc.read.digests import (
     DigestVerdict,
     check_digests,
     check_payload_digest,
+    right_digests,
 )
 from tests.support.chunks import bodies, chunked, random_sizes, reference
 from tests.support.foreign import Foreign, text
 from tests.support.headers import SPELLINGS
 from tests.support.rounds import rounds
 from tests.support.sources import Pipe
+from tests.support.writing import sha1
 
 V = DigestVerdict
 HTTP = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
@@ -52,10 +54,6 @@ COMPUTED: dict[str, Callable[[bytes], bytes]] = {
     "blake2s": lambda data: hashlib.blake2s(data).digest(),
     "blake2b-256": lambda data: hashlib.blake2b(data, digest_size=32).digest(),
 }
-
-
-def sha1(data: bytes) -> str:
-    return "sha1:" + base64.b32encode(hashlib.sha1(data).digest()).decode()
 
 
 def header_of(
@@ -460,6 +458,16 @@ def test_digests_that_nobody_wants_are_not_computed() -> None:
     digests.add(HTTP + b"body")
     assert digests.finish(truncated=False)
     assert (digests.block, digests.payload, digests.transferred) == (None, None, None)
+
+
+def test_a_record_is_seen_at_once_to_be_right_with_its_end_alone() -> None:
+    block = HTTP + b"body"
+    header = header_of(len(block), (BLOCK, sha1(block)))
+    assert check_header(parse_record_header(header)) == [], "headers of its shape are known from here on"
+    content = header + block
+    assert right_digests(content + b"\r\n\r\n") == 1
+    for end in (b"", b"\r\n\r", b"\r\n\n\r", b"abcd"):
+        assert right_digests(content + end) == -1
 
 
 # Files by other tools.

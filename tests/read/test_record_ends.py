@@ -68,13 +68,15 @@ def test_unverified_reads_do_not_go_on_to_the_checksum() -> None:
         assert record.block.pread(len(block) - 300_000, 100_000, verify=False) == block[-300_000:-200_000]
 
 
-ONE_MEMBER = [text(size) for size in (3000, 500_000, 3 * MIB, 40_000)]
+@cache
+def shared_blocks() -> list[bytes]:
+    return [text(size) for size in (3000, 500_000, 3 * MIB, 40_000)]
 
 
 @cache
 def one_member() -> bytes:
     """Return a whole file in one gzip member, as `gzip crawl.warc` makes it."""
-    records = (warc_header(len(it), number) + it + CRLF2 for number, it in enumerate(ONE_MEMBER))
+    records = (warc_header(len(it), number) + it + CRLF2 for number, it in enumerate(shared_blocks()))
     return gzip.compress(b"".join(records), 1)
 
 
@@ -83,12 +85,12 @@ def test_a_whole_read_compares_the_checksum_of_a_member_of_many_records() -> Non
     for read in (lambda block: block.read(), lambda block: block.open().read()):
         with seekwarc.open(one_member()) as archive:
             record = archive.record_at(0)
-            assert read(record.block) == ONE_MEMBER[0]
+            assert read(record.block) == shared_blocks()[0]
             assert only_shares(record.problem)
         with seekwarc.open(with_wrong_checksum(one_member())) as archive:
             block = archive.record_at(0).block
-            assert block.pread(0, 1000) == ONE_MEMBER[0][:1000]
-            assert block.pread(0, 3000, verify=False) == ONE_MEMBER[0]
+            assert block.pread(0, 1000) == shared_blocks()[0][:1000]
+            assert block.pread(0, 3000, verify=False) == shared_blocks()[0]
             for _ in range(2):
                 with pytest.raises(ChecksumError, match=r"offset 0: .*damaged"):
                     read(block)
@@ -116,7 +118,7 @@ def test_an_archive_remembers_whether_a_member_is_sound() -> None:
 def test_records_kept_from_an_iteration_are_compared_when_they_are_read() -> None:
     with seekwarc.open(one_member()) as archive:
         records = list(archive)
-        assert [it.block.read() for it in records] == ONE_MEMBER
+        assert [it.block.read() for it in records] == shared_blocks()
         assert all(only_shares(it.problem) for it in records)
     with seekwarc.open(with_wrong_checksum(one_member())) as archive:
         records = []
@@ -132,7 +134,7 @@ def test_an_iteration_says_that_a_checksum_was_not_reached_yet() -> None:
     with seekwarc.open(with_wrong_checksum(one_member())) as archive:
         records = iter(archive)
         record = next(records)
-        assert record.block.read() == ONE_MEMBER[0]
+        assert record.block.read() == shared_blocks()[0]
         assert record.problem.endswith("not reached yet")
         with pytest.raises(ChecksumError):
             list(records)
@@ -142,7 +144,7 @@ def test_an_iteration_says_that_a_checksum_was_not_reached_yet() -> None:
 def test_a_record_of_a_member_that_is_cut_off_later_is_a_problem() -> None:
     with seekwarc.open(one_member()[:-MIB]) as archive:
         record = archive.record_at(0)
-        assert record.block.read() == ONE_MEMBER[0]
+        assert record.block.read() == shared_blocks()[0]
         assert record.problem.startswith("the file ends inside the frame or gzip member of this record")
 
 
@@ -158,7 +160,7 @@ def test_cat_of_a_file_in_one_member_fails_only_if_that_is_damaged(
         path.write_bytes(data)
         assert command(["cat", str(path), *where]) == status
         printed = capfdbinary.readouterr().out
-        assert printed == ONE_MEMBER[number] or (status and ONE_MEMBER[number].startswith(printed))
+        assert printed == shared_blocks()[number] or (status and shared_blocks()[number].startswith(printed))
 
 
 def test_extracting_from_one_member_is_no_problem(tmp_path: Path) -> None:

@@ -24,19 +24,13 @@ from seekwarc.serve.library import Library
 from seekwarc.serve.server import Server
 from tests.serve.asgi import Client
 from tests.support.processes import wait_until
-from tests.support.writing import response
+from tests.support.writing import chunked, response
 
 FILM = random.Random(7).randbytes(3_000_000)
 PAGE = b"<!doctype html><title>p</title><script>window.ours = 1</script>" + b"<p>The same every day.\n" * 900
 DRAWING = b'<svg xmlns="http://www.w3.org/2000/svg"><script>window.ours = 1</script></svg>'
 THINGS = json.dumps({"things": list(range(50))}).encode()
 LOG = b"".join(b"%06d GET /a/b/c 200\n" % number for number in range(200_000))
-
-
-def chunked(body: bytes, step: int) -> bytes:
-    """Return a body in chunked transfer coding."""
-    pieces = [body[at : at + step] for at in range(0, len(body), step)]
-    return b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in [*pieces, b""])
 
 
 @dataclass

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from seekwarc.serve.openapi import DESCRIPTION
+from tests.support.rounds import rounds
 
 METHODS = {"get", "head"}
 
@@ -41,7 +42,7 @@ def test_a_tool_of_others_finds_no_answer_that_is_not_described(server, found) -
     for operation in (found.ok() for found in schema.get_all_operations()):
         labels.add(operation.label)
 
-        @settings(max_examples=25, database=None, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=rounds(25), database=None, suppress_health_check=list(HealthCheck))
         @given(operation.as_strategy())
         def answers_are_described(case) -> None:
             for wanted in (case.path_parameters.get("record_id"), record_id):

@@ -6,8 +6,6 @@ compared with the standard and not with the writer.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -103,10 +101,6 @@ def _field(name: str) -> str:
 def urn(number: int) -> str:
     """Return a record ID without brackets."""
     return f"urn:uuid:00000000-0000-4000-8000-{number:012}"
-
-
-def sha1(data: bytes) -> str:
-    return "sha1:" + base64.b32encode(hashlib.sha1(data).digest()).decode()
 
 
 # A checker.

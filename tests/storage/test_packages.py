@@ -13,14 +13,8 @@ import seekwarc
 from seekwarc.errors import FormatError, SeekWarcError, SourceNotFoundError
 from seekwarc.storage.expand import expand
 from seekwarc.storage.packages import is_several, warc_files_in
-from tests.support.chains import Chain, chain
+from tests.support.chains import Chain, chain, written
 from tests.support.s3 import FolderServer
-
-
-def written(found: Chain, folder: Path) -> list[str]:
-    for name, data in found.files.items():
-        (folder / name).write_bytes(data)
-    return list(found.files)
 
 
 def listed(folder: Path, paths: list[str]) -> Path:
@@ -51,7 +45,7 @@ def all_are_found(found: Chain, target: str | Path) -> None:
 
 def test_a_list_and_a_wacz_of_others_are_collections(tmp_path: Path) -> None:
     found = chain()
-    names = written(found, tmp_path)
+    names = [path.name for path in written(found.files, tmp_path)]
     inner = nested(tmp_path, found)
     for target in (listed(tmp_path, names), inner):
         all_are_found(found, target)
@@ -64,7 +58,7 @@ def test_a_list_and_a_wacz_of_others_are_collections(tmp_path: Path) -> None:
 
 def test_remote_ones_likewise(tmp_path: Path) -> None:
     found = chain()
-    names = written(found, tmp_path)
+    names = [path.name for path in written(found.files, tmp_path)]
     nested(tmp_path, found)
     with FolderServer(tmp_path) as server:
         all_are_found(found, f"{server.root}/default.wacz")

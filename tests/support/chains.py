@@ -30,6 +30,14 @@ def stamp(number: int, *, whole: bool = False) -> str:
     return f"{date}.{'000' if whole else '125'}Z"
 
 
+def written(files: Mapping[str, bytes], folder: Path) -> list[Path]:
+    """Write the files of a chain; return their paths."""
+    folder.mkdir(exist_ok=True)
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    return [folder / name for name in files]
+
+
 def digest_of(payload: bytes) -> str:
     """Return a payload digest as Browsertrix writes it."""
     return f"sha256:{hashlib.sha256(payload).hexdigest()}"

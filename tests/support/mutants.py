@@ -10,8 +10,6 @@ choices follow from one number, so that a mutant can be made again:
 from __future__ import annotations
 
 import argparse
-import base64
-import hashlib
 import io
 import json
 import random
@@ -51,7 +49,7 @@ from tests.support.foreign import (
     zstd_frame,
 )
 from tests.support.forged import check_ways
-from tests.support.writing import noise
+from tests.support.writing import noise, sha1
 
 PADDING = 0x184D2A50
 MIN_FRAME = 8
@@ -589,7 +587,7 @@ def _check_walks(mutant: Mutant) -> list[int]:
         # Of frames that have no checksum, that of the table counts.
         assert block == record.block or (block is None and not mutant.has_checksums)
     lost = {offset for offset, _, block, _ in found if block is None}
-    wanted = [(it.offset, _digest(it.block)) for it in mutant.records if it.offset not in lost]
+    wanted = [(it.offset, sha1(it.block)) for it in mutant.records if it.offset not in lost]
     out = io.BytesIO()
     problems: list[object] = []
     index({"m": mutant.data}, out, on_problem=problems.append)
@@ -655,10 +653,6 @@ def _block(record: seekwarc.Record) -> bytes | None:
         return record.block.read()
     except SeekWarcError:
         return None
-
-
-def _digest(block: bytes) -> str:
-    return "sha1:" + base64.b32encode(hashlib.sha1(block).digest()).decode()
 
 
 def _lengths(rng: random.Random, mutant: Mutant, record: Truth, length: int) -> Iterator[int | None]:

@@ -69,6 +69,26 @@ def assert_streams_back(made: Foreign, **options: object) -> None:
         assert found == [(put.header, put.offset, put.block) for put in made.records]
 
 
+def blocks_of(target: object) -> list[bytes]:
+    with seekwarc.open(target) as archive:
+        return [record.block.read() for record in archive]
+
+
+def contents_of(target: object) -> list[bytes]:
+    """Return each record with its header, as it is in the file."""
+    return [header + block for header, block in contents(target)]
+
+
+def types_in(target: object) -> list[str | None]:
+    with seekwarc.open(target) as archive:
+        return [record.type for record in archive]
+
+
+def uris_in(target: object, kind: str = "response") -> list[str | None]:
+    with seekwarc.open(target) as archive:
+        return [record.target_uri for record in archive.records(type=kind)]
+
+
 def contents(target: object, **options: object) -> list[tuple[bytes, bytes]]:
     """Return header and block of each record, blocks read as the records come."""
     with seekwarc.open(target, **options) as archive:

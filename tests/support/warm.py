@@ -64,7 +64,7 @@ FIRST_RUNS = (
 """What loads modules, and compiles expressions, that most runs need."""
 
 
-def run_here(*args: object) -> subprocess.CompletedProcess:
+def run_here(*args: object, cwd: object = None) -> subprocess.CompletedProcess:
     """Run the command within this process, which takes a tenth of the time that a fork of it takes.
 
     It is for what a command prints and makes. Whatever it leaves in the process, the next one meets.
@@ -73,6 +73,7 @@ def run_here(*args: object) -> subprocess.CompletedProcess:
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
     with (
         open(os.devnull) as nothing,
+        contextlib.chdir(str(cwd or os.getcwd())),
         patch.multiple(sys, stdin=nothing, argv=["seekwarc", *words]),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import io
 import random
 import struct
@@ -175,6 +177,17 @@ def text(size: int, seed: int = 0) -> bytes:
 def noise(size: int, seed: int = 0) -> bytes:
     """Bytes that do not compress, the same for the same arguments."""
     return random.Random(seed).randbytes(size)
+
+
+def sha1(data: bytes) -> str:
+    """Return a digest as records state it."""
+    return "sha1:" + base64.b32encode(hashlib.sha1(data).digest()).decode()
+
+
+def chunked(body: bytes, size: int = 700) -> bytes:
+    """Return a body in chunked transfer coding."""
+    pieces = [body[start : start + size] for start in range(0, len(body), size)]
+    return b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in [*pieces, b""])
 
 
 FRAME = 64 * KIB

@@ -12,6 +12,7 @@ from seekwarc import tools
 from seekwarc.cli.verbs import VERBS
 from seekwarc.errors import FormatError, SeekWarcError
 from tests.support.foreign import Foreign, text
+from tests.support.reading import blocks_of
 from tests.support.writing import noise
 
 BLOCKS = [b"first", noise(3000), b"last"]
@@ -39,16 +40,11 @@ def broken(tmp_path: Path) -> Path:
     return path
 
 
-def blocks(path: Path) -> list[bytes]:
-    with seekwarc.open(path) as archive:
-        return [record.block.read() for record in archive]
-
-
 @pytest.mark.parametrize("name", ["new.warc.zst", "new.warc.gz", "new.warc"])
 def test_the_target_name_determines_the_compression(tmp_path: Path, source: Path, name: str) -> None:
     done = tools.convert(source, tmp_path / name)
     assert (done.records, done.verified) == (3, True)
-    assert blocks(tmp_path / name) == BLOCKS
+    assert blocks_of(tmp_path / name) == BLOCKS
     with seekwarc.open(tmp_path / name) as archive:
         assert archive.compression == {"zst": "zst", ".gz": "gz"}.get(name[-3:], "none")
     with pytest.raises(SeekWarcError, match=name):
@@ -60,7 +56,7 @@ def test_a_name_without_a_compression_is_refused(tmp_path: Path, source: Path) -
     with pytest.raises(ValueError, match=r"name it \.warc\.zst"):
         tools.convert(source, tmp_path / "new")
     tools.convert(source, tmp_path / "new", compression="gz")
-    assert blocks(tmp_path / "new") == BLOCKS
+    assert blocks_of(tmp_path / "new") == BLOCKS
 
 
 def test_a_file_is_verified(source: Path, broken: Path) -> None:
@@ -101,13 +97,13 @@ def test_intact_records_are_recovered(tmp_path: Path, broken: Path) -> None:
     done = tools.recover(broken, tmp_path / "saved.warc.zst")
     assert done.records == 2
     assert done.lost > 3000
-    assert blocks(tmp_path / "saved.warc.zst") == [BLOCKS[0], BLOCKS[2]]
+    assert blocks_of(tmp_path / "saved.warc.zst") == [BLOCKS[0], BLOCKS[2]]
 
 
 def test_files_are_joined(tmp_path: Path, source: Path) -> None:
     done = tools.concat(iter([source, source]), tmp_path / "all.warc.zst")
     assert (done.files, done.records) == (2, 6)
-    assert blocks(tmp_path / "all.warc.zst") == BLOCKS * 2
+    assert blocks_of(tmp_path / "all.warc.zst") == BLOCKS * 2
 
 
 VERBS_OF_THE_LIBRARY = {"ls", "cat", "clip", "lookup", "serve", "completion", "demo"}
@@ -147,8 +143,8 @@ def test_files_and_folders_are_packed(tmp_path: Path) -> None:
         (tmp_path / "in" / name).write_text(name)
     tools.pack(tmp_path / "in", tmp_path / "one.warc.zst")
     tools.pack([str(tmp_path / "in" / "a.txt"), tmp_path / "in"], tmp_path / "two.warc.zst")
-    assert blocks(tmp_path / "one.warc.zst")[1:] == [b"a.txt", b"b.txt"]
-    assert blocks(tmp_path / "two.warc.zst")[1:] == [b"a.txt", b"a.txt", b"b.txt"]
+    assert blocks_of(tmp_path / "one.warc.zst")[1:] == [b"a.txt", b"b.txt"]
+    assert blocks_of(tmp_path / "two.warc.zst")[1:] == [b"a.txt", b"a.txt", b"b.txt"]
 
 
 def test_a_file_is_split(tmp_path: Path, source: Path) -> None:

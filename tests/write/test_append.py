@@ -29,6 +29,7 @@ from seekwarc.write import output
 from seekwarc.write.append import existing_file
 from seekwarc.write.output import OpenOutput
 from tests.support.foreign import Foreign, dictionary_frame, some_dictionary, zstd_frame
+from tests.support.reading import blocks_of
 from tests.support.writing import (
     DATE,
     HTTP_HEAD,
@@ -75,11 +76,6 @@ def make(path: Path, blocks: list[bytes] = OLD, **options: object) -> bytes:
 def continue_with(path: Path, blocks: list[bytes], first: int = 100, **options: object) -> list[tuple]:
     with seekwarc.open(path, "a", frame_size=FRAME, **options) as writer:
         return [(it.offset, it.length) for it in put(writer, blocks, first)]
-
-
-def blocks_of(target: Path | bytes) -> list[bytes]:
-    with seekwarc.open(target) as archive:
-        return [record.block.read() for record in archive]
 
 
 def places_of(target: Path | bytes) -> list[tuple[int, int]]:

@@ -13,6 +13,7 @@ import pytest
 
 import seekwarc
 from seekwarc.write.forms import compression_of
+from tests.support.reading import blocks_of
 from tests.support.writing import HTTP_HEAD, KIB, URI, Stream, noise, small_dictionary, text
 
 # Small frames, so that small blocks are written as large ones are.
@@ -34,11 +35,6 @@ def written(path: Path, blocks: list[bytes] = BLOCKS, mode: str = "w", **options
             )
             for number, block in enumerate(blocks)
         ]
-
-
-def blocks_of(path: Path) -> list[bytes]:
-    with seekwarc.open(path) as archive:
-        return [record.block.read() for record in archive]
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

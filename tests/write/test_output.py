@@ -21,6 +21,7 @@ import pytest
 import seekwarc
 from tests.support.leaks import new_threads
 from tests.support.processes import PATIENT, wait_until
+from tests.support.reading import blocks_of
 from tests.support.writing import KIB, MIB, URI, Stream, WriteOnly, header_for, noise, text
 
 FRAME = 64 * KIB
@@ -39,11 +40,6 @@ def write_and_fail(target: Any, **options: Any) -> None:
     with seekwarc.Writer(target, frame_size=FRAME, on_error="discard", **options) as writer:
         writer.write("resource", target_uri=URI, block=text(300_000))
         raise ZeroDivisionError
-
-
-def blocks_of(target: Any) -> list[bytes]:
-    with seekwarc.open(target) as archive:
-        return [record.block.read() for record in archive]
 
 
 BLOCKS = [b"small", text(300_000), b"last"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import datetime as dt
 import hashlib
 import io
@@ -18,6 +17,7 @@ from typing import Any
 import pytest
 
 import seekwarc
+from tests.support.reading import blocks_of
 from tests.support.writing import (
     DATE,
     HTTP_HEAD,
@@ -29,6 +29,7 @@ from tests.support.writing import (
     Stream,
     header_for,
     noise,
+    sha1,
     small_dictionary,
     text,
     walk,
@@ -38,10 +39,6 @@ from tests.support.writing import (
 FRAME = 64 * KIB
 
 
-def sha1(data: bytes) -> str:
-    return "sha1:" + base64.b32encode(hashlib.sha1(data).digest()).decode()
-
-
 def sha256(data: bytes) -> str:
     return "sha256:" + hashlib.sha256(data).hexdigest()
 
@@ -49,11 +46,6 @@ def sha256(data: bytes) -> str:
 def header_of(kind: str, options: dict[str, Any] | None = None, **fields: Any) -> Any:
     with seekwarc.Writer(io.BytesIO(), frame_size=FRAME, **(options or {})) as writer:
         return writer.write(kind, **{"target_uri": URI, **fields}).header
-
-
-def read_back(data: bytes) -> list[bytes]:
-    with seekwarc.open(data) as archive:
-        return [record.block.read() for record in archive]
 
 
 # Fields.
@@ -132,7 +124,7 @@ def test_an_invalid_field_is_refused_before_the_block_is_read(fields: dict[str, 
             writer.write("resource", **{"target_uri": URI, "block": stream, **fields})
         assert stream.tell() == 0
         writer.write("resource", target_uri=URI, block=b"good")
-    assert read_back(target.getvalue()) == [b"good"]
+    assert blocks_of(target.getvalue()) == [b"good"]
 
 
 def test_a_type_with_a_line_break_is_refused() -> None:
@@ -148,7 +140,7 @@ def test_an_unusable_content_length_is_refused(length: str, size: int) -> None:
         with pytest.raises(ValueError, match="Content-Length"):
             writer.write("resource", target_uri=URI, block=text(size), headers={"Content-Length": length})
         writer.write("resource", target_uri=URI, block=b"good")
-    assert read_back(target.getvalue()) == [b"good"]
+    assert blocks_of(target.getvalue()) == [b"good"]
 
 
 def test_a_header_of_more_than_a_mebibyte_is_refused() -> None:
@@ -158,7 +150,7 @@ def test_a_header_of_more_than_a_mebibyte_is_refused() -> None:
             with pytest.raises(seekwarc.FormatError):
                 writer.write("resource", target_uri=URI, block=text(size), headers={"X": "y" * MIB})
         writer.write("resource", target_uri=URI, block=b"good")
-    assert read_back(target.getvalue()) == [b"good"]
+    assert blocks_of(target.getvalue()) == [b"good"]
 
 
 # Dates.
@@ -278,7 +270,7 @@ def test_a_block_may_be_anything_that_holds_bytes(size: int, with_length: bool, 
         ]
         length = size if with_length else None
         data, places = written(*({"block": source, "length": length} for source in sources), frame_size=FRAME)
-    assert read_back(data) == [block] * len(sources)
+    assert blocks_of(data) == [block] * len(sources)
     assert {place.header["Content-Length"] for place in places} == {str(size)}
 
 
@@ -295,7 +287,7 @@ def test_an_operating_system_pipe_is_a_source() -> None:
     with os.fdopen(read_end, "rb") as file:
         data, _ = written({"block": file}, frame_size=FRAME)
     feeder.join()
-    assert read_back(data) == [block]
+    assert blocks_of(data) == [block]
 
 
 @pytest.mark.parametrize("size", [10, 300_000])
@@ -303,7 +295,7 @@ def test_length_takes_that_much_of_a_stream(size: int) -> None:
     for digest in ("sha1", None):
         stream = io.BytesIO(text(size) + b"next")
         data, _ = written({"block": stream, "length": size}, frame_size=FRAME, digest=digest)
-        assert read_back(data) == [text(size)]
+        assert blocks_of(data) == [text(size)]
         assert stream.read() == b"next"
 
 
@@ -311,13 +303,13 @@ def test_a_stream_is_read_from_its_position() -> None:
     stream = io.BytesIO(b"before" + text(300_000))
     stream.seek(6)
     data, _ = written({"block": stream}, frame_size=FRAME)
-    assert read_back(data) == [text(300_000)]
+    assert blocks_of(data) == [text(300_000)]
 
 
 def test_a_memory_view_is_counted_in_bytes() -> None:
     numbers = array("I", range(1000))
     data, _ = written({"block": memoryview(numbers)})
-    assert read_back(data) == [numbers.tobytes()]
+    assert blocks_of(data) == [numbers.tobytes()]
 
 
 def test_a_negative_length_is_refused() -> None:
@@ -351,7 +343,7 @@ def test_a_raw_header_too_long_for_readers_is_refused(size: int) -> None:
         with pytest.raises(seekwarc.FormatError):
             writer.write_raw(header_for(5, ("X", "y" * size)), b"small")
         writer.write("resource", target_uri=URI, block=b"good")
-    assert read_back(target.getvalue()) == [b"good"]
+    assert blocks_of(target.getvalue()) == [b"good"]
 
 
 def test_a_warcinfo_record_names_its_file(tmp_path: Path) -> None:
@@ -449,14 +441,14 @@ def test_levels_from_minus_7_to_22_work(level: int, with_dictionary: bool) -> No
     data, _ = written(
         *({"block": block} for block in blocks), level=level, frame_size=FRAME, dictionary=dictionary
     )
-    assert read_back(data) == blocks
+    assert blocks_of(data) == blocks
 
 
 @pytest.mark.parametrize("frame_size", [64 * KIB, 64 * KIB + 1, 100_000, MIB, 8 * MIB - 1, 8 * MIB])
 def test_frame_sizes_from_64_kib_to_8_mib_work(frame_size: int) -> None:
     block = text(2 * frame_size + 1)
     data, _ = written({"block": block}, frame_size=frame_size, level=1)
-    assert read_back(data) == [block]
+    assert blocks_of(data) == [block]
 
 
 @pytest.mark.parametrize(
