@@ -12,6 +12,7 @@ import pytest
 from seekwarc.check.verifying import REMEDIES
 from tests.cli.conftest import FORMS, Answer, assert_well_behaved
 from tests.support.foreign import Foreign, text, warc_header
+from tests.support.processes import PATIENT
 from tests.support.vectors import SAMPLES
 from tests.support.writing import noise
 
@@ -281,16 +282,15 @@ def test_a_folder_is_reported(command, tmp_path) -> None:
 # How it runs.
 
 
-@pytest.mark.slow
-def test_problems_are_printed_as_they_are_found(start, tmp_path) -> None:
-    path = tmp_path / "a.warc.zst"
-    made = Foreign().record(b"first", checksum=False)
-    made.record(noise(1 << 20) * 32, level=1, content_size=False)
-    path.write_bytes(made.bytes() * 8)
-    process = start("verify", "--json", "--all", path)
-    first = json.loads(process.stdout.readline())
-    assert first["code"] == "frame-checksum"
-    assert process.poll() is None, "it is still busy"
+def test_problems_are_printed_as_they_are_found(start) -> None:
+    made = Foreign().record(b"first", checksum=False).record(noise(1 << 20))
+    process = start("verify", "--json", "--all", "-")
+    process.stdin.write(made.bytes())
+    process.stdin.flush()
+    # More may come: it cannot have ended.
+    assert json.loads(process.stdout.readline())["code"] == "frame-checksum"
+    process.stdin.close()
+    assert process.wait(PATIENT) == 1
 
 
 # The profile.

@@ -27,12 +27,11 @@ from tests.standard.material import (
     findings,
     reading,
     record,
-    sha1,
     stored,
     write,
     written,
 )
-from tests.support.writing import KIB, content_of, noise, walk
+from tests.support.writing import KIB, content_of, noise, sha1, walk
 
 OCTETS = bytes(range(256)) * 3
 ENDS = b"\r\n\r\n"

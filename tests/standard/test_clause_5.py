@@ -38,13 +38,12 @@ from tests.standard.material import (
     findings,
     reading,
     record,
-    sha1,
     stored,
     urn,
     write,
     written,
 )
-from tests.support.writing import KIB, Stream, noise
+from tests.support.writing import KIB, Stream, noise, sha1
 
 ANY_TYPE = [*TYPES, UNKNOWN_TYPE]
 OF_AN_EVENT = ("request", "response", "resource", "metadata", "revisit")

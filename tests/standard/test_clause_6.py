@@ -30,7 +30,6 @@ from tests.standard.material import (
     findings,
     reading,
     record,
-    sha1,
     stored,
     urn,
     write,
@@ -38,7 +37,7 @@ from tests.standard.material import (
 )
 from tests.support.foreign import gzip_member, zstd_frame
 from tests.support.sources import Pipe
-from tests.support.writing import KIB, noise
+from tests.support.writing import KIB, noise, sha1
 
 OLD_IDENTICAL = "http://netpreserve.org/warc/1.0/revisit/identical-payload-digest"
 OLD_NOT_MODIFIED = "http://netpreserve.org/warc/1.0/revisit/server-not-modified"

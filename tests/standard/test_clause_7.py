@@ -23,11 +23,10 @@ from tests.standard.material import (
     fields_of,
     findings,
     record,
-    sha1,
     urn,
     write,
 )
-from tests.support.writing import KIB, noise, walk
+from tests.support.writing import KIB, noise, sha1, walk
 
 FRAME = 64 * KIB
 MAX = 300 * KIB
