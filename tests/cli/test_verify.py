@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from seekwarc.check.verifying import REMEDIES
 from tests.cli.conftest import FORMS, Answer, assert_well_behaved
+from tests.support import rangeserver
 from tests.support.foreign import Foreign, text, warc_header
 from tests.support.processes import PATIENT
 from tests.support.vectors import SAMPLES
@@ -282,15 +284,24 @@ def test_a_folder_is_reported(command, tmp_path) -> None:
 # How it runs.
 
 
+@pytest.mark.slow
 def test_problems_are_printed_as_they_are_found(start) -> None:
-    made = Foreign().record(b"first", checksum=False).record(noise(1 << 20))
-    process = start("verify", "--json", "--all", "-")
-    process.stdin.write(made.bytes())
-    process.stdin.flush()
-    # More may come: it cannot have ended.
-    assert json.loads(process.stdout.readline())["code"] == "frame-checksum"
-    process.stdin.close()
-    assert process.wait(PATIENT) == 1
+    printed = threading.Event()
+
+    def held(_: object, answer: rangeserver.Answer) -> rangeserver.Answer:
+        assert printed.wait(PATIENT)
+        return answer
+
+    made = Foreign().record(b"first", checksum=False)
+    for seed in range(12):
+        made.record(noise(1 << 20, seed=seed))
+    # A mebibyte at a time: the end of the file comes only after the first line was read.
+    with rangeserver.RangeServer(made.bytes(), fault=rangeserver.after(12, held)) as server:
+        process = start("verify", "--json", "--all", server.url)
+        assert json.loads(process.stdout.readline())["code"] == "frame-checksum"
+        printed.set()
+        assert process.wait(PATIENT) == 0
+        assert len(server.asked) > 12
 
 
 # The profile.
