@@ -190,47 +190,31 @@ def test_a_dictionary_is_used_and_stored(command, tmp_path) -> None:
 
 
 WRONG_VALUES = [
-    (("--level", "23"), "level"),
-    (("--level", "-8"), "level"),
-    (("--level", "high"), "--level"),
-    (("--frame-size", "1K"), "frame_size"),
-    (("--frame-size", "9M"), "frame_size"),
-    (("--frame-size", "-1"), "--frame-size"),
-    (("--frame-size", "1T"), "--frame-size"),
-    (("--frame-size", ""), "--frame-size"),
-    (("--threads", "0"), "threads"),
-    (("--threads", "100000"), "threads"),
-    (("--tables", "some"), "--tables"),
-    (("--to", "xz"), "--to"),
-    (("--dictionary", "not-there"), "not-there"),
+    (("new.warc.zst", "--level", "23"), "level"),
+    (("new.warc.zst", "--level", "-8"), "level"),
+    (("new.warc.zst", "--level", "high"), "--level"),
+    (("new.warc.zst", "--frame-size", "1K"), "frame_size"),
+    (("new.warc.zst", "--frame-size", "9M"), "frame_size"),
+    (("new.warc.zst", "--frame-size", "-1"), "--frame-size"),
+    (("new.warc.zst", "--frame-size", "1T"), "--frame-size"),
+    (("new.warc.zst", "--frame-size", ""), "--frame-size"),
+    (("new.warc.zst", "--threads", "0"), "threads"),
+    (("new.warc.zst", "--threads", "100000"), "threads"),
+    (("new.warc.zst", "--tables", "some"), "--tables"),
+    (("new.warc.zst", "--to", "xz"), "--to"),
+    (("new.warc.zst", "--dictionary", "not-there"), "not-there"),
+    (("new.warc.gz", "--level", "19"), "level"),
+    # Options that would do nothing.
+    (("new.warc.gz", "--frame-size", "1M"), "takes no frame_size"),
+    (("new.warc.gz", "--tables", "none"), "takes no tables"),
+    (("new.warc", "--level", "3"), "takes no level"),
 ]
 
 
-@pytest.mark.parametrize(
-    ("words", "told"), WRONG_VALUES, ids=lambda value: " ".join(value) if isinstance(value, tuple) else value
-)
+@pytest.mark.parametrize(("words", "told"), WRONG_VALUES)
 def test_a_wrong_value_is_refused_by_name(command, crawl, tmp_path, words, told) -> None:
-    stderr = command("convert", crawl.zst, "new.warc.zst", *words, status=2, cwd=tmp_path).stderr
+    stderr = command("convert", crawl.zst, *words, status=2, cwd=tmp_path).stderr
     assert told in stderr
-    assert left_in(tmp_path) == []
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("new.warc.gz", ("--frame-size", "1M")),
-        ("new.warc.gz", ("--tables", "none")),
-        ("new.warc", ("--level", "3")),
-    ],
-)
-def test_an_option_that_would_do_nothing_is_refused(command, crawl, tmp_path, name, words) -> None:
-    command("convert", crawl.zst, name, *words, status=2, cwd=tmp_path)
-    assert left_in(tmp_path) == []
-
-
-def test_a_level_that_gzip_has_not_is_refused(command, crawl, tmp_path) -> None:
-    stderr = command("convert", crawl.zst, "new.warc.gz", "--level", "19", status=2, cwd=tmp_path).stderr
-    assert "level" in stderr
     assert left_in(tmp_path) == []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -156,8 +157,13 @@ def test_a_reader_that_hangs_is_ended(kit, samples_folder) -> None:
         (("samples", "--jobs", "0", "--", "true"), "'0' is not a number from 1 to 256"),
     ],
 )
-def test_wrong_usage_is_explained(kit, samples_folder, words, message) -> None:
-    assert message in kit(*words, status=2, cwd=samples_folder.parent).stderr
+def test_wrong_usage_is_explained(samples_folder, words, message, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(samples_folder.parent)
+    monkeypatch.setattr(sys, "argv", [str(SCRIPT), *words])
+    with pytest.raises(SystemExit) as stop:
+        runpy.run_path(str(SCRIPT), run_name="__main__")
+    assert stop.value.code == 2
+    assert message in capsys.readouterr().err
 
 
 def test_a_broken_manifest_is_told_with_the_place(kit, samples_folder, good) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -40,22 +41,21 @@ def sizes(data: bytes) -> list[int]:
 # Frame sizes.
 
 
-def test_compressible_data_has_frames_of_the_frame_size() -> None:
-    block = text(5 * MIB)
+@pytest.mark.parametrize(
+    ("make", "frames"),
+    [
+        (lambda: text(5 * MIB), [MIB, MIB, MIB, MIB, MIB + 4]),
+        (lambda: noise(3 * MIB + 12_345), [128 * KIB] * 24 + [12_345 + 4]),
+        (lambda: text(MIB) + noise(MIB) + text(MIB, seed=1) + noise(100), [MIB, *[128 * KIB] * 8, MIB, 104]),
+    ],
+    ids=["compressible", "incompressible", "chunk by chunk"],
+)
+def test_frames_are_smaller_where_data_does_not_compress(
+    make: Callable[[], bytes], frames: list[int]
+) -> None:
+    block = make()
     data, _ = written((header_for(0), b""), (header_for(len(block)), block))
-    assert sizes(data)[2:] == [MIB, MIB, MIB, MIB, MIB + 4]
-
-
-def test_incompressible_data_has_frames_of_128_kib() -> None:
-    block = noise(3 * MIB + 12_345)
-    data, _ = written((header_for(0), b""), (header_for(len(block)), block))
-    assert sizes(data)[2:] == [128 * KIB] * 24 + [12_345 + 4]
-
-
-def test_the_size_is_chosen_chunk_by_chunk() -> None:
-    block = text(MIB) + noise(MIB) + text(MIB, seed=1) + noise(100)
-    data, _ = written((header_for(0), b""), (header_for(len(block)), block))
-    assert sizes(data)[2:] == [MIB, *[128 * KIB] * 8, MIB, 104]
+    assert sizes(data)[2:] == frames
 
 
 @pytest.mark.parametrize("size", [2 * MIB, MIB + 128 * KIB])
