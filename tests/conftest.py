@@ -247,6 +247,13 @@ def samples() -> Path:
     return SAMPLES
 
 
+@pytest.fixture
+def few_objects() -> None:
+    """Let collections of garbage pass over what there is: where a test makes hundreds, each takes long."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def warm_command(request: pytest.FixtureRequest) -> Iterator[WarmCommand | None]:
     """The command without the start of Python; None where each run is to be a start of its own."""

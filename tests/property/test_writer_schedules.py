@@ -158,6 +158,7 @@ class Schedule:
 
 # What is interrupted while it is made cannot be closed by anything but its destructor.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.usefixtures("few_objects")
 @pytest.mark.parametrize("part", one_in(20, range(20)))
 def test_no_written_record_is_lost_whatever_fails(
     part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -173,6 +174,7 @@ def test_no_written_record_is_lost_whatever_fails(
             raise
 
 
+@pytest.mark.usefixtures("few_objects")
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_file_of_a_series_has_one_warcinfo_whatever_is_interrupted_twice(
     threads: int, tmp_path: Path

@@ -19,7 +19,7 @@ from tests.support.failing import Interrupter, SignalPlaces, found_in
 from tests.support.rounds import rounds
 from tests.support.writing import KIB, URI, noise, text
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_objects")]
 
 ROOT = Path(__file__).parents[2]
 FRAME = 64 * KIB
