@@ -99,11 +99,13 @@ def kept_by(operation: Callable[[], object]) -> float:
     return kept
 
 
+@pytest.mark.usefixtures("few_objects")
 @pytest.mark.parametrize("name", one_in(3, OPERATIONS))
 def test_an_operation_leaves_nothing_in_memory(name: str, archive: seekwarc.Reader) -> None:
     offset = next(archive.records(type="response")).offset
     assert kept_by(lambda: OPERATIONS[name](archive.record_at(offset))) < MOST
 
 
+@pytest.mark.usefixtures("few_objects")
 def test_going_through_a_file_leaves_nothing_in_memory(archive: seekwarc.Reader) -> None:
     assert kept_by(lambda: [list(record.header.items()) for record in archive]) < MOST
