@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import islice, takewhile
+from itertools import chain, islice, takewhile
 from operator import attrgetter
 from typing import BinaryIO, Final, Self, TypeAlias, Unpack, cast
 
@@ -292,11 +292,12 @@ class Index(Closing):
         first = _date_digits("since", since)
         last = _date_digits("until", until)
         nearest = _date_digits("closest", closest)
-        ranges = [*islice(key_ranges(uri, match), None if self._may_be_of_browsers else 1)]
+        key = surt(uri)
+        ranges = [*islice(key_ranges(uri, match, key), None if self._may_be_of_browsers else 1)]
         if match != "exact":
             if closest is not None:
                 raise ValueError(f'`closest` needs match="exact", not {match!r}')
-            lines = heapq.merge(*(self._between(*it) for it in ranges), key=attrgetter("head"))
+            lines = heapq.merge(*(self._lines.between(*it) for it in ranges), key=attrgetter("head"))
             return OneByOne(it for it in self._captures(lines) if _is_within(it.timestamp, first, last))
         # The lines of one key are sorted by date, so dates narrow the range of lines.
         ranges = [
@@ -304,24 +305,25 @@ class Index(Closing):
             for start, stop in ranges
         ]
         if closest is None:
-            found = heapq.merge(*(self._between(*it) for it in ranges), key=date_in)
-            return OneByOne(self._same(uri, self._captures(found)))
+            found = _by_date([self._lines.between(*it) for it in ranges])
+            return OneByOne(self._same(key, self._captures(found)))
         wanted = date_of_digits(nearest)
         found = heapq.merge(*(self._outward(*it, wanted) for it in ranges), key=partial(distance, wanted))
-        nearby = (it for it in self._same(uri, self._captures(found)) if it.is_capture)
+        nearby = (it for it in self._same(key, self._captures(found)) if it.is_capture)
         return OneByOne(in_order(uri, nearby, attrgetter("uri")))
 
-    def _same(self, uri: str, captures: Iterator[Capture]) -> Iterator[Capture]:
-        """Yield those that count as captures of a URI, each once, of lines with its keys."""
-        key = surt(uri)
+    def _same(self, key: str, captures: Iterator[Capture]) -> Iterator[Capture]:
+        """Yield those that count as captures of a URI with this key, each once, of lines with its keys."""
         # Lines of a place are near each other, as they have its date.
-        places: Recent[tuple[object, object, str], bool] = Recent(MAX_PLACES)
+        places: dict[tuple[object, object, str], None] = {}
         for capture in captures:
             fields = capture.fields
             place = fields.get("filename"), fields.get("offset"), capture.timestamp
-            if places.get(place) or (capture.key != key and surt(indexed_uri(fields) or "") != key):
+            if place in places or (capture.key != key and surt(indexed_uri(fields) or "") != key):
                 continue
-            places.put(place, True)
+            places[place] = None
+            if len(places) > MAX_PLACES:
+                del places[next(iter(places))]
             yield capture
 
     def _captures(self, lines: Iterator[IndexLine]) -> Iterator[Capture]:
@@ -332,15 +334,12 @@ class Index(Closing):
                 raise error.located(line.source, line.offset) from None
             yield Capture(*parts, line.source, line.offset, self._open)
 
-    def _between(self, start: bytes, stop: bytes) -> Iterator[IndexLine]:
-        return takewhile(lambda line: line.head < stop, self._lines.ascending(start))
-
     def _outward(self, start: bytes, stop: bytes, wanted: WarcDate) -> Iterator[IndexLine]:
         """Return the lines of one key, nearest to a date first, the later one if two are equally near."""
         key, space, _ = start.partition(b" ")
         middle = min(max(key + space + timestamp_of(wanted).encode("ascii"), start), stop)
         earlier = takewhile(lambda line: line.head >= start, self._lines.descending(middle))
-        return heapq.merge(self._between(middle, stop), earlier, key=partial(distance, wanted))
+        return heapq.merge(self._lines.between(middle, stop), earlier, key=partial(distance, wanted))
 
     @property
     def _may_be_of_browsers(self) -> bool:
@@ -465,6 +464,16 @@ def _targets_of(target: IndexTarget | Sequence[IndexTarget]) -> Sequence[IndexTa
     from seekwarc.cdx.parts import parts_of
 
     return [*parts_of(os.fspath(target))]
+
+
+def _by_date(found: list[Iterator[IndexLine]]) -> Iterator[IndexLine]:
+    """Yield lines of several ranges by their dates. All but one of the ranges have none as a rule."""
+    begun = [(first, lines) for lines in found if (first := next(lines, None)) is not None]
+    if len(begun) == 1:
+        yield begun[0][0]
+        yield from begun[0][1]
+    else:
+        yield from heapq.merge(*(chain((first,), lines) for first, lines in begun), key=date_in)
 
 
 def _date_digits(name: str, text: str | None) -> str:

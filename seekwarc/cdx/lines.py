@@ -17,6 +17,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import takewhile
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from seekwarc.compiling import override
@@ -100,6 +101,10 @@ class SortedLines(Protocol):
     def descending(self, wanted: bytes) -> Iterator[IndexLine]:
         """Yield the lines that sort before `wanted`, in reverse order."""
 
+    def between(self, start: bytes, stop: bytes) -> Iterator[IndexLine]:
+        """Yield the lines that sort at or after `start` and before `stop`, in order."""
+        return takewhile(lambda line: line.head < stop, self.ascending(start))
+
 
 class StoredLines(SortedLines):
     """The sorted lines of one uncompressed file. Safe to use from several threads.
@@ -122,18 +127,26 @@ class StoredLines(SortedLines):
         # Heads of first lines that searches have met, each with its block: they are not compared again.
         self._met: list[tuple[bytes, int]] = []
         self._room = MAX_REMEMBERED
+        # What was searched for last, its block, and where the search ended.
+        self._latest: tuple[bytes, int, int] = (b"", -1, 0)
 
     @override
     def ascending(self, wanted: bytes) -> Iterator[StoredLine]:
-        return self._from(self._nearby(self._block_before(wanted), wanted), wanted)
+        return self._from(wanted, None)
 
-    def _from(self, offset: int, wanted: bytes) -> Iterator[StoredLine]:
+    @override
+    def between(self, start: bytes, stop: bytes) -> Iterator[StoredLine]:
+        return self._from(start, stop)
+
+    def _from(self, wanted: bytes, stop: bytes | None) -> Iterator[StoredLine]:
         before = b""
-        for line in self._forward(offset):
+        for line in self._forward(self._nearby(self._block_before(wanted), wanted)):
             head = line.head
             if before or head >= wanted:
                 if head < before:
                     raise _unsorted(line)
+                if stop is not None and head >= stop:
+                    return
                 before = head
                 yield line
 
@@ -160,6 +173,13 @@ class StoredLines(SortedLines):
         base = max(number, 0) * BLOCK
         data = self._block(base // BLOCK) if self._size else b""
         low, high = self._start(number) - base, len(data)
+        earlier, block, place = self._latest
+        if block == number and earlier <= wanted:
+            # A look-up searches for several keys, which are near each other as a rule.
+            low = place
+            begin = data.find(b"\n", low + FEW_LINES, high) + 1
+            if begin and data[begin : begin + len(wanted)] >= wanted:
+                high = begin
         while high - low > FEW_LINES:
             middle = (low + high) // 2
             begin = data.find(b"\n", middle, high) + 1
@@ -168,6 +188,12 @@ class StoredLines(SortedLines):
                 low = begin
             else:
                 high = middle
+        while data[low : low + len(wanted)] < wanted and low + len(wanted) <= len(data):
+            begin = data.find(b"\n", low) + 1
+            if not begin:
+                break
+            low = begin
+        self._latest = wanted, number, low
         return base + low
 
     def _block_before(self, wanted: bytes) -> int:

@@ -21,6 +21,12 @@ AFTER_HOST: Final = b"*"
 AFTER_DOMAIN: Final = b"-"
 
 
+_ALIKE = re.compile(
+    r"https?://(?:[a-z0-9-]+\.)*+[a-z][a-z0-9-]*+(?:/[\w~-][\w.~-]*+)*+/?"
+    r"(?:\?(?!.*(?i:sid=|sessi|cftoken=|__wb_method=))[\w.~/=-]*+)?",
+    re.ASCII,
+)
+"""URIs whose keys of both families of tools differ in no more than a slash at the end of the path."""
 _PLAIN = re.compile(r"https?://[a-z0-9.:-]*(?:/[\w.~/-]*)?(?:\?[\w.~/&=-]*)?", re.ASCII)
 """URIs that are the same as browsers write them."""
 _SENT = re.compile(r"(.*?[?&]__wb_method=[^&]*)(?:&(.*))?", re.DOTALL)
@@ -41,18 +47,24 @@ def distance(wanted: WarcDate, line: IndexLine) -> int:
     return abs(date.nanoseconds - wanted.nanoseconds)
 
 
-def key_ranges(uri: str, match: Match) -> Iterator[tuple[bytes, bytes]]:
+def key_ranges(uri: str, match: Match, key_of_uri: str | None = None) -> Iterator[tuple[bytes, bytes]]:
     """Yield the ranges [start, stop) of the heads of lines that match; no two overlap.
 
     An index may have the keys of either family of tools: the first range is of `surt`, the others are of
-    browsers, which tell a path from the same path with a slash at its end.
+    browsers, which tell a path from the same path with a slash at its end. `key_of_uri` is what `surt`
+    returns, where the caller has it.
     """
-    key = surt(uri).encode("ascii")
-    others = (it.encode("ascii") for it in _browser_keys(uri))
+    key = (key_of_uri if key_of_uri is not None else surt(uri)).encode("ascii")
     if match == "exact":
         yield key + b" ", key + b"!"
+        if _ALIKE.fullmatch(uri) is not None:
+            path, mark, query = key.partition(b"?")
+            if not path.endswith(b"/"):
+                key = path + b"/" + mark + query
+                yield key + b" ", key + b"!"
+            return
         keys = [key]
-        for other in others:
+        for other in map(str.encode, _browser_keys(uri)):
             path, mark, query = other.partition(b"?")
             with_slash = path if path.endswith(b"/") else path + b"/"
             without = path.removesuffix(b"/") if not path.endswith(b")/") else path
@@ -61,7 +73,7 @@ def key_ranges(uri: str, match: Match) -> Iterator[tuple[bytes, bytes]]:
     elif match == "prefix":
         if uri.endswith("/") and not key.endswith(b"/"):
             key += b"/"
-        yield from _apart((it, it + b"\xff") for it in (key, *others))
+        yield from _apart((it, it + b"\xff") for it in (key, *map(str.encode, _browser_keys(uri))))
     else:
         host, bracket, _ = key.partition(b")")
         if not bracket and "://" not in uri:
