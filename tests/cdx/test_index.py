@@ -25,6 +25,7 @@ from tests.support.foreign import CRLF2, Entry, Foreign, cut, warc_header
 from tests.support.leaks import open_below
 from tests.support.rangeserver import RangeServer
 from tests.support.sources import Pipe, RecordingSource
+from tests.support.work import at_most_calls
 from tests.support.writing import KIB, MIB, noise, text
 
 PAGE = "http://example.org/page"
@@ -618,3 +619,11 @@ def test_wrong_arguments_are_named(crawl: Path) -> None:
                 found.lookup(uri)
     with pytest.raises(TypeError, match="threadz"):
         Index(crawl / "crawl.cdxj", threadz=3)  # type: ignore[call-arg]
+
+
+def test_a_look_up_makes_one_key_and_searches_little_for_the_other() -> None:
+    # With a slash at its end, a path has another key for tools in JavaScript.
+    found = Index(b"".join(cdxj_line(f"org,a)/{number:03}", "20200101000001") for number in range(300)))
+    assert next(found.lookup("http://a.org/017")).key == "org,a)/017"
+    with at_most_calls(220):
+        assert next(found.lookup("http://a.org/170")).key == "org,a)/170"
