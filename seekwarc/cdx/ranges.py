@@ -22,7 +22,7 @@ AFTER_DOMAIN: Final = b"-"
 
 
 _ALIKE = re.compile(
-    r"https?://(?:[a-z0-9-]+\.)*+[a-z][a-z0-9-]*+(?:/[\w~-][\w.~-]*+)*+/?"
+    r"https?://(?:[a-z0-9-]+\.)*[a-z][a-z0-9-]*+(?:/[\w~-][\w.~-]*+)*/?"
     r"(?:\?(?!.*(?i:sid=|sessi|cftoken=|__wb_method=))[\w.~/=-]*+)?",
     re.ASCII,
 )
