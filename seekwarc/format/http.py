@@ -65,7 +65,6 @@ class HttpHead(FieldMapping):
 
     def __init__(self, raw: bytes, status: int | None, start: int = 0) -> None:
         self.raw = raw  # One call less, for each response.
-        self._lower = b""
         self.status = status
         self.start = start
         self._fields: tuple[tuple[str, str], ...] | None = None
@@ -152,8 +151,7 @@ class HttpHead(FieldMapping):
     @property
     def is_coded(self) -> bool:
         """Whether the head has any field that names codings of the body."""
-        # Few heads have these bytes at all.
-        return b"-encoding" in self.raw.lower() and _CODING.search(self.raw) is not None
+        return _CODING.search(self.raw) is not None
 
     def _codings(self, name: str) -> tuple[str, ...]:
         named = [coding.strip().lower() for coding in ",".join(self.get_all(name)).split(",")]

@@ -108,7 +108,6 @@ class RecordHeader(FieldMapping):
 
     def __init__(self, raw: bytes, content_length: int) -> None:
         self.raw = raw  # One call less, for each record.
-        self._lower = b""
         self.content_length = content_length
         self.record_size = len(raw) + content_length + len(RECORD_END)
 

@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 
 from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
-from seekwarc.format.header_fields import field_pattern, unfolded
-from seekwarc.format.http import HttpHead
 from seekwarc.format.rules import FIELD_RULES
 from seekwarc.format.values import MediaType
 from seekwarc.format.warc import build_record_header, parse_record_header
@@ -172,13 +170,3 @@ def test_any_header_has_all_attributes(pairs: list[tuple[str, bytes]]) -> None:
             assert found is None or name in fields.header
         else:
             assert (found is None or found == ()) == (name not in fields.header)
-
-
-PIECES = [b"A", b"Ab", b"aB", b":", b" ", b"\r\n", b"\n", b"\n ", b"\r\n\t", b"\xe9", b"\nab:", b"\nAB :"]
-
-
-@given(st.lists(st.sampled_from(PIECES), max_size=12))
-def test_a_field_found_as_bytes_is_the_one_that_its_pattern_finds(pieces: list[bytes]) -> None:
-    raw = b"".join([b"HTTP/1.1 200\r\n", *pieces])
-    match = field_pattern("Ab").search(raw)
-    assert HttpHead(raw, 200).get("Ab") == (unfolded(match[1]) if match else None)
