@@ -7,7 +7,7 @@ import os
 from operator import attrgetter
 from typing import Final
 
-from seekwarc.cli.arguments import Arguments, add_flag, argument
+from seekwarc.cli.arguments import Arguments, add_flag, add_value
 from seekwarc.cli.options import limit_options
 from seekwarc.cli.printing import say
 from seekwarc.cli.records import NO_CAPTURE
@@ -26,14 +26,9 @@ SERVER: Final = "http://127.0.0.1:8090/"
 
 def add_address_arguments(group: Arguments, parser: argparse.ArgumentParser) -> None:
     text = "print the address of the latest capture in `seekwarc serve`, or of that nearest to --closest"
-    add_flag(group, "--url", text=text)
-    parser.add_argument(
-        "--server",
-        default=SERVER,
-        type=argument(_server),
-        metavar="ADDRESS",
-        help=f"with --url: the address that `seekwarc serve` has printed (default: {SERVER})",
-    )
+    add_flag(group, "--url", text)
+    text = f"with --url: the address that `seekwarc serve` has printed (default: {SERVER})"
+    add_value(parser, "--server", "ADDRESS", text, _server, default=SERVER)
 
 
 def _server(text: str) -> str:

@@ -24,6 +24,7 @@ __all__ = [
     "add_json_argument",
     "add_output_arguments",
     "add_parts_argument",
+    "add_value",
     "argument",
     "filled",
     "number",
@@ -123,43 +124,67 @@ def argument(parse: Callable[[str], _T]) -> Callable[[str], _T]:
 
 
 def number(what: str, low: int, high: int = MAX_NUMBER) -> Callable[[str], int]:
-    """Return a type of arguments: a whole number within limits, both included."""
+    """Return a parser of a whole number within limits, both included."""
 
     def parsed(text: str) -> int:
         value = whole_number(text)
         if value is None or not low <= value <= high:
             limits = f"from {low} to {high}" if high < MAX_NUMBER else ""
-            raise argparse.ArgumentTypeError(f"{text!r} is not a {what} {limits}".rstrip())
+            raise ValueError(f"{text!r} is not a {what} {limits}".rstrip())
         return value
 
     return parsed
 
 
 def filled(text: str) -> str:
-    """Return an argument, as a type of arguments: a script with an unset variable gives an empty one."""
+    """Return an argument that is not empty: a script with an unset variable gives an empty one."""
     if not text.strip():
-        raise argparse.ArgumentTypeError("is empty")
+        raise ValueError("is empty")
     return text
 
 
 def whole(text: str) -> int:
-    """Return a whole number, as a type of arguments whose limits are checked elsewhere."""
+    """Return a whole number, whose limits are checked elsewhere."""
     try:
         return int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+        raise ValueError(f"{text!r} is not a whole number") from None
+
+
+def add_value(
+    parser: Arguments,
+    names: str,
+    metavar: str,
+    text: str,
+    parse: Callable[[str], object] = str,
+    *,
+    repeat: bool = False,
+    **more: Any,  # noqa: ANN401 - argparse checks them
+) -> None:
+    """Add an option with a value, in each of its names, with blanks between them; or a positional argument.
+
+    `parse` raises a `ValueError` for a wrong value. With `repeat` the option makes a list of its values.
+    """
+    action = "append" if repeat else "store"
+    parser.add_argument(
+        *names.split(), metavar=metavar, help=text, type=argument(parse), action=action, **more
+    )
+
+
+def add_flag(parser: Arguments, names: str, text: str) -> None:
+    """Add an option without a value, in each of its names, with blanks between them."""
+    parser.add_argument(*names.split(), action="store_true", help=text)
 
 
 def add_json_argument(parser: Arguments, each: str | None = None) -> None:
     """Add --json, for an object for each file, record or capture, or for one object with what was done."""
     text = f"print a JSON object for each {each}, one per line" if each else "print what was done as JSON"
-    add_flag(parser, "--json", text=text)
+    add_flag(parser, "--json", text)
 
 
 def add_jobs_argument(parser: Arguments, text: str, default: int | None) -> None:
     """Add --jobs, for things that are done at the same time."""
-    jobs = number("number", 1, MAX_JOBS)
-    parser.add_argument("-j", "--jobs", type=jobs, default=default, metavar="N", help=text)
+    add_value(parser, "-j --jobs", "N", text, number("number", 1, MAX_JOBS), default=default)
 
 
 def add_parts_argument(parser: Arguments) -> None:
@@ -170,14 +195,10 @@ def add_parts_argument(parser: Arguments) -> None:
 
 def add_output_arguments(parser: Arguments, metavar: str, text: str, *, required: bool = True) -> None:
     """Add -o for the new file, and --force."""
-    parser.add_argument("-o", "--output", metavar=metavar, required=required, help=text)
+    add_value(parser, "-o --output", metavar, text, required=required)
     add_force_argument(parser)
 
 
 def add_force_argument(parser: Arguments, text: str = "replace an existing file (default: refuse)") -> None:
     """Add the option that lets a verb replace existing files."""
-    add_flag(parser, "-f", "--force", text=text)
-
-
-def add_flag(parser: Arguments, *names: str, text: str) -> None:
-    parser.add_argument(*names, action="store_true", help=text)
+    add_flag(parser, "-f --force", text)

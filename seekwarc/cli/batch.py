@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Final
 
-from seekwarc.cli.arguments import add_jobs_argument, add_output_arguments
+from seekwarc.cli.arguments import add_jobs_argument, add_output_arguments, add_value
 from seekwarc.cli.options import (
     ALWAYS,
     GO_ON,
@@ -81,12 +81,11 @@ def add_batch_arguments(
         add_to_dir_arguments(group, f"{made} for each FILE", "; a sound one that exists is skipped")
     text = "processes, for files and for parts of a large one (default: one per core, one for small files)"
     add_jobs_argument(group, text, None)
-    group.add_argument(
-        "--dask",
-        metavar="ADDRESS",
-        help="let the workers of the Dask cluster at this address (tcp://host:8786) process the files; they "
-        "open each FILE, and DIR, by the same name",
+    text = (
+        "let the workers of the Dask cluster at this address (tcp://host:8786) process the files; they "
+        "open each FILE, and DIR, by the same name"
     )
+    add_value(group, "--dask", "ADDRESS", text)
     add_keep_going_argument(group, ALWAYS if looks else GO_ON)
     add_quiet_argument(group)
     parser.set_defaults(keep_going=looks, dry_run=False)

@@ -23,7 +23,7 @@ import argparse
 import sys
 from typing import Final
 
-from seekwarc.cli.arguments import add_flag
+from seekwarc.cli.arguments import add_flag, add_value
 from seekwarc.cli.payloads import add_payload_arguments, found_record
 from seekwarc.cli.printing import say
 from seekwarc.cli.sizes import counts_from_end, parse_range
@@ -43,13 +43,11 @@ UNKNOWN_SIZE: Final = 1 << 62
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_payload_arguments(parser)
-    parser.add_argument(
-        "--range",
-        metavar="RANGE",
-        default=":",
-        help="in bytes of the part: START:STOP as a Python slice (1000:2000, :64K, -10M:), START+LENGTH, or "
-        "FIRST-LAST as curl has it (0-99); several, as in 0-99,-4K:, are printed one after another",
+    text = (
+        "in bytes of the part: START:STOP as a Python slice (1000:2000, :64K, -10M:), START+LENGTH, or "
+        "FIRST-LAST as curl has it (0-99); several, as in 0-99,-4K:, are printed one after another"
     )
+    add_value(parser, "--range", "RANGE", text, default=":")
     parser.add_argument(
         "--part",
         choices=("payload", "block", "record"),
@@ -57,14 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="payload (default): without HTTP head and chunked coding; block: with them; record: with "
         "the WARC header too",
     )
-    add_flag(
-        parser,
-        "--decoded",
-        text="undo the content coding (gzip, deflate, br, zstd); a range then counts decoded bytes",
-    )
+    text = "undo the content coding (gzip, deflate, br, zstd); a range then counts decoded bytes"
+    add_flag(parser, "--decoded", text)
     text = "print what is intact of a damaged record, with zero bytes for damaged frames, or its beginning"
-    add_flag(parser, "--partial", text=text)
-    add_flag(parser, "--no-verify", text="stop decoding at the end of the range, and check no checksum")
+    add_flag(parser, "--partial", text)
+    add_flag(parser, "--no-verify", "stop decoding at the end of the range, and check no checksum")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import argparse
 
-from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, argument
+from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, add_value
 from seekwarc.cli.options import add_quiet_argument
 from seekwarc.cli.payloads import add_payload_arguments, found_record
 from seekwarc.cli.printing import picked, report_done
@@ -31,19 +31,10 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_payload_arguments(parser)
-    time = argument(parse_time)
-    parser.add_argument(
-        "--from",
-        dest="start",
-        type=time,
-        required=True,
-        metavar="TIME",
-        help="where the part begins: seconds (75.5), minutes (1:15) or hours (1:02:10.25)",
-    )
-    parser.add_argument(
-        "--to", dest="stop", type=time, required=True, metavar="TIME", help="where it ends, as for --from"
-    )
-    add_flag(parser, "--exact", text="encode the part, to begin and end exactly there (default: copy it)")
+    text = "where the part begins: seconds (75.5), minutes (1:15) or hours (1:02:10.25)"
+    add_value(parser, "--from", "TIME", text, parse_time, dest="start", required=True)
+    add_value(parser, "--to", "TIME", "where it ends, as for --from", parse_time, dest="stop", required=True)
+    add_flag(parser, "--exact", "encode the part, to begin and end exactly there (default: copy it)")
     add_output_arguments(parser, "FILE", "the new file; - for standard output")
     add_quiet_argument(parser)
     add_json_argument(parser)

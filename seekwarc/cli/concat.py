@@ -38,7 +38,7 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE|FOLDER", nargs="+", help=".warc.zst, .warc.gz or .warc")
     add_output_arguments(parser, "OUT", "the new .warc.zst")
-    add_flag(parser, "--no-verify", text="copy large records without decoding them")
+    add_flag(parser, "--no-verify", "copy large records without decoding them")
     add_keep_going_argument(parser, OR_DAMAGED)
     add_quiet_argument(parser)
     add_json_argument(parser)

@@ -96,7 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("zst", "gz", "none"),
         help="compression of new files (default: from the name of DST; with --to-dir: zst)",
     )
-    add_flag(parser, "--no-verify", text="do not decompress DST and compare it with SRC")
+    add_flag(parser, "--no-verify", "do not decompress DST and compare it with SRC")
     add_json_argument(parser, "file")
     add_batch_arguments(parser, made="a new file")
     add_writer_arguments(parser, train=True)

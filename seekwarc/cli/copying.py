@@ -41,7 +41,7 @@ def add_copy_arguments(parser: argparse.ArgumentParser) -> None:
 def add_rest_of_copy_arguments(parser: argparse.ArgumentParser, done: str) -> None:
     """Add what `copy_options` returns, and the limits of reading."""
     add_dry_run_argument(parser, done)
-    add_flag(parser, "--no-verify", text="copy large records without decoding them")
+    add_flag(parser, "--no-verify", "copy large records without decoding them")
     add_keep_going_argument(parser, LEFT_OUT)
     add_quiet_argument(parser)
     add_parts_argument(parser)

@@ -28,7 +28,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from seekwarc.cli.arguments import add_flag
+from seekwarc.cli.arguments import add_flag, add_value
 from seekwarc.cli.copying import (
     add_copy_arguments,
     check_copy_targets,
@@ -39,9 +39,10 @@ from seekwarc.cli.copying import (
 from seekwarc.cli.options import limit_options
 from seekwarc.cli.passing import PassedOver
 from seekwarc.cli.printing import printable
-from seekwarc.cli.sizes import SIZE, human_size
+from seekwarc.cli.sizes import human_size
 from seekwarc.edit.deduplicating import MIN_SIZE, Deduplication, dedupe
 from seekwarc.errors import SeekWarcError
+from seekwarc.format.conditions import parse_size
 from seekwarc.format.words import counted
 from seekwarc.storage.expand import expand
 
@@ -49,16 +50,11 @@ __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_flag(parser, "--undo", text="make revisits full records again, where the original is in the files")
+    add_flag(parser, "--undo", "make revisits full records again, where the original is in the files")
     text = "make a chain of files that were crawled apart, in the folder --to-dir"
-    add_flag(parser, "--between", text=text)
-    parser.add_argument(
-        "--min-size",
-        type=SIZE,
-        default=MIN_SIZE,
-        metavar="SIZE",
-        help="leave smaller payloads as they are (default: 1K)",
-    )
+    add_flag(parser, "--between", text)
+    text = "leave smaller payloads as they are (default: 1K)"
+    add_value(parser, "--min-size", "SIZE", text, parse_size, default=MIN_SIZE)
     add_copy_arguments(parser)
 
 

@@ -12,12 +12,13 @@ import shlex
 import sys
 from pathlib import Path
 
-from seekwarc.cli.arguments import add_force_argument, add_json_argument
+from seekwarc.cli.arguments import add_force_argument, add_json_argument, add_value
 from seekwarc.cli.printing import picked
 from seekwarc.cli.progress import watch
-from seekwarc.cli.sizes import SIZE, human_size
+from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option
 from seekwarc.errors import ChecksumError, SeekWarcError
+from seekwarc.format.conditions import parse_size
 from seekwarc.format.json_text import json_text
 from seekwarc.make.converting import convert
 from seekwarc.make.example import FILM, RangeCost, make_example, measure
@@ -34,8 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder", metavar="FOLDER", nargs="?", help="keep the two files there (default: they are deleted)"
     )
-    parser.add_argument("-o", "--output", metavar="FOLDER", help="the same as FOLDER")
-    parser.add_argument("--size", type=SIZE, default=192 << 20, metavar="SIZE", help="size of the film")
+    add_value(parser, "-o --output", "FOLDER", "the same as FOLDER")
+    add_value(parser, "--size", "SIZE", "size of the film", parse_size, default=192 << 20)
     add_force_argument(parser)
     add_json_argument(parser)
 

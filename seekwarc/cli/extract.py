@@ -21,7 +21,7 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from seekwarc.cli.arguments import add_flag, add_force_argument
+from seekwarc.cli.arguments import add_flag, add_force_argument, add_value
 from seekwarc.cli.batch import as_json
 from seekwarc.cli.options import (
     ALWAYS,
@@ -33,9 +33,10 @@ from seekwarc.cli.options import (
 from seekwarc.cli.printing import printable, say
 from seekwarc.cli.progress import watch
 from seekwarc.cli.selecting import add_selection_arguments, conditions_of
-from seekwarc.cli.sizes import SIZE, human_size
+from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option, input_target
 from seekwarc.errors import NotFoundError, SeekWarcError
+from seekwarc.format.conditions import parse_size
 from seekwarc.format.json_text import json_text
 from seekwarc.format.words import counted
 from seekwarc.jobs.outcome import Outcome
@@ -47,26 +48,18 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE|FOLDER", nargs="+")
-    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="folder for the new files")
+    add_value(parser, "-o --output", "DIR", "folder for the new files", required=True)
     add_selection_arguments(parser)
-    add_flag(
-        parser,
-        "--encoded",
-        text="write payloads as they were sent, with their content coding (default: decoded)",
-    )
-    parser.add_argument(
-        "--max-size",
-        type=SIZE,
-        default=MAX_SIZE,
-        metavar="SIZE",
-        help="largest payload to write (default: 16G)",
-    )
+    text = "write payloads as they were sent, with their content coding (default: decoded)"
+    add_flag(parser, "--encoded", text)
+    text = "largest payload to write (default: 16G)"
+    add_value(parser, "--max-size", "SIZE", text, parse_size, default=MAX_SIZE)
     text = "write what is intact of damaged payloads, with zero bytes for damaged frames, or their beginnings"
-    add_flag(parser, "--partial", text=text)
+    add_flag(parser, "--partial", text)
     add_keep_going_argument(parser, ALWAYS)
     add_quiet_argument(parser)
     add_force_argument(parser, "write into a folder that is not empty, and replace files with the same names")
-    add_flag(parser, "--json", text="print the lines of the list, and an object for each file")
+    add_flag(parser, "--json", "print the lines of the list, and an object for each file")
     add_limit_arguments(parser)
 
 

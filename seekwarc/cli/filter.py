@@ -21,15 +21,16 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from seekwarc.cli.arguments import add_flag, add_output_arguments
+from seekwarc.cli.arguments import add_flag, add_output_arguments, add_value
 from seekwarc.cli.copying import add_rest_of_copy_arguments, copy_options, damage_json
 from seekwarc.cli.options import limit_options
 from seekwarc.cli.passing import PassedOver
 from seekwarc.cli.printing import copied_text, piece_json, piece_text, printable
 from seekwarc.cli.selecting import add_list_arguments, add_selection_arguments, choice_of
-from seekwarc.cli.sizes import SIZE, human_size
+from seekwarc.cli.sizes import human_size
 from seekwarc.edit.filtering import Filtering, filter  # noqa: A004 - the name of the verb
 from seekwarc.errors import SeekWarcError
+from seekwarc.format.conditions import parse_size
 from seekwarc.format.words import counted
 
 __all__ = ["add_arguments", "run"]
@@ -49,11 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_arguments(parser, "OUT", "the new .warc.zst", required=False)
     add_selection_arguments(parser)
     add_list_arguments(parser)
-    parser.add_argument(
-        "--files", dest="base", metavar="DIR|URL", help="where the files are that an index names"
-    )
-    add_flag(parser, "--no-closure", text="copy the records that match, and no others")
-    parser.add_argument("--max-size", type=SIZE, metavar="SIZE", help="maximum size of a file, such as 1G")
+    add_value(parser, "--files", "DIR|URL", "where the files are that an index names", dest="base")
+    add_flag(parser, "--no-closure", "copy the records that match, and no others")
+    add_value(parser, "--max-size", "SIZE", "maximum size of a file, such as 1G", parse_size)
     add_rest_of_copy_arguments(parser, "copied")
 
 

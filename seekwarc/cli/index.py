@@ -46,7 +46,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from seekwarc.cdx.index import PARQUET_MAGIC
-from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments
+from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, add_value
 from seekwarc.cli.batch import (
     Printer,
     add_batch_arguments,
@@ -88,29 +88,15 @@ MAX_OF_A_KIND = 3
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE|FOLDER|URL", nargs="+")
     add_output_arguments(parser, "OUT", "the index (default: standard output)", required=False)
-    add_flag(
-        parser, "--all", text="list every record that has a URI (default: responses, revisits and resources)"
-    )
-    add_flag(
-        parser,
-        "-p",
-        "--post-append",
-        text="distinguish the answers to POST and PUT requests by the request body",
-    )
-    add_flag(parser, "--parquet", text="write a columnar index, as Common Crawl has it (needs pyarrow)")
-    parser.add_argument(
-        "--dir-root",
-        metavar="DIR",
-        help="name files by their path below this folder (default: by base name)",
-    )
-    parser.add_argument(
-        "--stdin-name", metavar="NAME", help="name in the index of the file on standard input, `-`"
-    )
-    add_flag(
-        parser,
-        "--stated-digests",
-        text="leave out digests that records do not state, and so read no payload for them",
-    )
+    add_flag(parser, "--all", "list every record that has a URI (default: responses, revisits and resources)")
+    text = "distinguish the answers to POST and PUT requests by the request body"
+    add_flag(parser, "-p --post-append", text)
+    add_flag(parser, "--parquet", "write a columnar index, as Common Crawl has it (needs pyarrow)")
+    text = "name files by their path below this folder (default: by base name)"
+    add_value(parser, "--dir-root", "DIR", text)
+    add_value(parser, "--stdin-name", "NAME", "name in the index of the file on standard input, `-`")
+    text = "leave out digests that records do not state, and so read no payload for them"
+    add_flag(parser, "--stated-digests", text)
     add_dry_run_argument(parser, "written, and how long it would take")
     add_json_argument(parser, "file")
     add_text_argument(parser)

@@ -34,7 +34,7 @@ from seekwarc.check.describe import (
     frame_picture,
     typical_read,
 )
-from seekwarc.cli.arguments import add_flag, add_json_argument
+from seekwarc.cli.arguments import add_flag, add_json_argument, add_value
 from seekwarc.cli.batch import Printer, add_batch_arguments, run_batch
 from seekwarc.cli.options import add_limit_argument, add_limit_arguments, add_sidecar_argument, open_options
 from seekwarc.cli.printing import picked, printable
@@ -87,12 +87,10 @@ MAX_PAGES = 10
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_record_arguments(parser, required=False, several=True)
-    add_flag(parser, "--frames", text="list every frame of the record")
+    add_flag(parser, "--frames", "list every frame of the record")
     text = "the payload of the whole resource, assembled from its parts in the file: show which bytes it has"
-    add_flag(parser, "--joined", text=text)
-    parser.add_argument(
-        "--range", metavar="RANGE", help="print what reading this range of the payload would cost"
-    )
+    add_flag(parser, "--joined", text)
+    add_value(parser, "--range", "RANGE", "print what reading this range of the payload would cost")
     parser.add_argument("--by", choices=GROUPINGS, help="count the records of all files by this")
     add_limit_argument(parser, "groups of --by, the others counted as one", LIMIT)
     add_sidecar_argument(parser)

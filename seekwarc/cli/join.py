@@ -22,7 +22,7 @@ import argparse
 from contextlib import closing, nullcontext
 from dataclasses import asdict
 
-from seekwarc.cli.arguments import add_json_argument, add_output_arguments, add_parts_argument
+from seekwarc.cli.arguments import add_json_argument, add_output_arguments, add_parts_argument, add_value
 from seekwarc.cli.options import (
     add_dry_run_argument,
     add_keep_going_argument,
@@ -50,9 +50,7 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE|FOLDER", nargs="+", help=".warc.zst, .warc.gz or .warc")
     add_output_arguments(parser, "OUT", "the new .warc.zst", required=False)
-    parser.add_argument(
-        "--uri", metavar="URI", action="append", help="join only this resource; may be given several times"
-    )
+    add_value(parser, "--uri", "URI", "join only this resource; may be given several times", repeat=True)
     add_host_argument(parser)
     add_dry_run_argument(parser, "joined, without comparing anything")
     add_keep_going_argument(parser, LEFT_OUT)

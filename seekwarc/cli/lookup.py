@@ -27,7 +27,7 @@ from itertools import islice
 
 from seekwarc.cdx.index import Capture, Index
 from seekwarc.cli.addresses import add_address_arguments, address, address_in_archive, is_archive
-from seekwarc.cli.arguments import add_flag, add_json_argument, argument
+from seekwarc.cli.arguments import add_flag, add_json_argument, add_value
 from seekwarc.cli.options import add_index_limits, add_limit_argument, add_limit_arguments, index_limits
 from seekwarc.cli.printing import printable
 from seekwarc.cli.targets import input_target, refuse_swapped
@@ -52,17 +52,9 @@ Filter = Callable[[Capture], bool]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("index", metavar="INDEX")
     parser.add_argument("uri", metavar="URI")
-    date = argument(date_digits)
-    parser.add_argument("--since", "--from", type=date, metavar="DATE", help="earliest date")
-    parser.add_argument(
-        "--until", "--to", type=date, metavar="DATE", help="latest date; 2026 includes all of that year"
-    )
-    parser.add_argument(
-        "--closest",
-        metavar="DATE",
-        type=date,
-        help="captures alone, nearest to this date first",
-    )
+    add_value(parser, "--since --from", "DATE", "earliest date", date_digits)
+    add_value(parser, "--until --to", "DATE", "latest date; 2026 includes all of that year", date_digits)
+    add_value(parser, "--closest", "DATE", "captures alone, nearest to this date first", date_digits)
     add_limit_argument(parser, "captures")
     parser.add_argument(
         "--match",
@@ -71,20 +63,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="exact (default); prefix: URIs that begin with it; host: all URIs of its host; domain: of its "
         "subdomains too",
     )
-    parser.add_argument(
-        "--filter",
-        dest="filters",
-        metavar="[!][=|~]FIELD:TEXT",
-        type=argument(_filter),
-        action="append",
-        default=[],
-        help="only captures whose field contains the text, equals it (=) or matches it as a regular "
-        "expression (~); ! inverts. Fields: urlkey, timestamp, url, mime, status, digest, filename, ...",
+    text = (
+        "only captures whose field contains the text, equals it (=) or matches it as a regular "
+        "expression (~); ! inverts. Fields: urlkey, timestamp, url, mime, status, digest, filename, ..."
+    )
+    add_value(
+        parser, "--filter", "[!][=|~]FIELD:TEXT", text, _filter, repeat=True, dest="filters", default=[]
     )
     add_index_limits(parser)
     shown = parser.add_mutually_exclusive_group()
     add_json_argument(shown, "capture")
-    add_flag(shown, "--cdxj", text="print CDXJ lines")
+    add_flag(shown, "--cdxj", "print CDXJ lines")
     add_address_arguments(shown, parser)
     add_limit_arguments(parser)
 

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 
-from seekwarc.cli.arguments import MAX_NUMBER, Arguments, add_flag, argument, number, whole
+from seekwarc.cli.arguments import MAX_NUMBER, Arguments, add_flag, add_value, argument, number, whole
 from seekwarc.cli.targets import input_target
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.conditions import parse_size
@@ -56,29 +56,29 @@ ALWAYS: Final = f"{GO_ON} (always done)"
 
 def add_quiet_argument(parser: Arguments) -> None:
     """Add --quiet, for verbs that show progress or a summary: neither is the answer, nor is JSON."""
-    add_flag(parser, "-q", "--quiet", text="print problems only: no progress, no summary")
+    add_flag(parser, "-q --quiet", "print problems only: no progress, no summary")
 
 
 def add_keep_going_argument(parser: Arguments, text: str) -> None:
     """Add --keep-going, for verbs that take several files."""
-    add_flag(parser, "-k", "--keep-going", text=text)
+    add_flag(parser, "-k --keep-going", text)
 
 
 def add_dry_run_argument(parser: Arguments, text: str) -> None:
     """Add --dry-run, for verbs that write; the exit status is that of the run, as far as it is known."""
-    add_flag(parser, "-n", "--dry-run", text=f"write nothing; say what would be {text}")
+    add_flag(parser, "-n --dry-run", f"write nothing; say what would be {text}")
 
 
 def add_to_dir_arguments(parser: Arguments, made: str, more: str = "") -> None:
     """Add --to-dir, for verbs that make a file of each, and --flat."""
     text = f"write {made} into this folder, below it as FILE is below FOLDER{more}"
-    parser.add_argument("--to-dir", metavar="DIR", help=text)
-    add_flag(parser, "--flat", text="write all files into DIR itself (default: keep the tree)")
+    add_value(parser, "--to-dir", "DIR", text)
+    add_flag(parser, "--flat", "write all files into DIR itself (default: keep the tree)")
 
 
 def add_no_index_argument(parser: Arguments, names: str = INDEXES) -> None:
     """Add --no-index, for verbs that use an index that is not named."""
-    add_flag(parser, "--no-index", text=f"read the files, though they have an index ({names})")
+    add_flag(parser, "--no-index", f"read the files, though they have an index ({names})")
 
 
 def add_limit_argument(
@@ -86,13 +86,8 @@ def add_limit_argument(
 ) -> None:
     """Add --limit, the greatest number of things that are listed."""
     shown = "all" if default is None else default
-    parser.add_argument(
-        "--limit",
-        type=number(f"number of {what}", 1, most),
-        default=default,
-        metavar="N",
-        help=f"at most this many {what} (default: {shown})",
-    )
+    text = f"at most this many {what} (default: {shown})"
+    add_value(parser, "--limit", "N", text, number(f"number of {what}", 1, most), default=default)
 
 
 def add_limit_arguments(parser: argparse.ArgumentParser) -> None:
@@ -109,11 +104,8 @@ def limit_options(options: argparse.Namespace) -> ReadLimits:
 
 
 def add_sidecar_argument(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--sidecar",
-        metavar="SIDECAR",
-        help="path or URL of the sidecar of FILE (default: FILE.seek, if there is one)",
-    )
+    text = "path or URL of the sidecar of FILE (default: FILE.seek, if there is one)"
+    add_value(parser, "--sidecar", "SIDECAR", text)
 
 
 def open_options(options: argparse.Namespace, files: int = 1) -> OpenOptions:
@@ -140,7 +132,7 @@ def _add_options(group: Arguments, options: type[Options], without: Collection[s
             elif isinstance(it.values, range) and how["metavar"] == "SIZE":
                 how["type"] = argument(partial(_size, name, it.values))
             else:
-                how["type"] = whole
+                how["type"] = argument(whole)
             group.add_argument(how.pop("flag"), dest=name, **how)
 
 
@@ -176,12 +168,10 @@ def add_writer_arguments(
 
     group = parser.add_argument_group("writing .warc.zst")
     _add_options(group, WriteOptions, without=() if series else ("max_file_size",))
-    group.add_argument(
-        "--dictionary",
-        metavar="FILE|auto|train" if train else "FILE",
-        help="dictionary for all frames: a Zstandard dictionary, or a .warc.zst that has one"
-        + ("; `auto` makes one from a sample if it pays, `train` from all records" if train else ""),
+    text = "dictionary for all frames: a Zstandard dictionary, or a .warc.zst that has one" + (
+        "; `auto` makes one from a sample if it pays, `train` from all records" if train else ""
     )
+    add_value(group, "--dictionary", "FILE|auto|train" if train else "FILE", text)
 
 
 def writer_options(options: argparse.Namespace) -> dict[str, Any]:

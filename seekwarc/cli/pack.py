@@ -17,7 +17,7 @@ import argparse
 from pathlib import Path
 from typing import BinaryIO, cast, get_args
 
-from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments
+from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, add_value
 from seekwarc.cli.options import add_quiet_argument, add_writer_arguments, writer_options
 from seekwarc.cli.printing import done_json, picked, printable, report
 from seekwarc.cli.progress import WatchedStream, advancing
@@ -34,21 +34,17 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+")
     add_output_arguments(parser, "OUT", "the new .warc.zst")
-    parser.add_argument(
-        "--base-uri", metavar="URI", help="target URIs begin with this (default: file:// and the full path)"
-    )
+    add_value(parser, "--base-uri", "URI", "target URIs begin with this (default: file:// and the full path)")
     parser.add_argument(
         "--existing",
         choices=get_args(ExistingSeries),
         help="for existing output files: refuse (error, the default), with --max-file-size continue the "
         "numbering after the last (number), or replace them (overwrite, the same as --force)",
     )
-    parser.add_argument(
-        "--stdin-name", metavar="NAME", help="name under which standard input, `-`, is packed"
-    )
+    add_value(parser, "--stdin-name", "NAME", "name under which standard input, `-`, is packed")
     add_quiet_argument(parser)
     add_json_argument(parser, "record")
-    add_flag(parser, "--dedup", text="write a file with the same content as an earlier one as a revisit")
+    add_flag(parser, "--dedup", "write a file with the same content as an earlier one as a revisit")
     add_writer_arguments(parser, series=True)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Final, cast
 
-from seekwarc.cli.arguments import add_flag
+from seekwarc.cli.arguments import add_flag, add_value
 from seekwarc.cli.options import (
     ALWAYS,
     add_index_limits,
@@ -102,27 +102,18 @@ def add_payload_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="other files that may hold segments of the record, or the original of a revisit",
     )
-    add_flag(parser, "--joined", text=JOINED)
+    add_flag(parser, "--joined", JOINED)
     add_sidecar_argument(parser)
     add_keep_going_argument(parser, ALWAYS)
     add_no_index_argument(parser)
     group = parser.add_argument_group("by an index, instead of FILE")
-    group.add_argument(
-        "--index",
-        metavar="INDEX",
-        help="sorted CDXJ file, index of a ZipNum cluster, or Parquet file, to look --uri up in",
-    )
-    group.add_argument(
-        "--date",
-        metavar="DATE",
-        help="date of the capture: 2026, 20261121 or 2026-11-21T09:30:00Z (default: the latest)",
-    )
-    add_flag(group, "--closest", text="the capture nearest to --date")
-    group.add_argument(
-        "--files",
-        metavar="DIR|URL",
-        help="where the files that the index names are (default: in the folder of the index)",
-    )
+    text = "sorted CDXJ file, index of a ZipNum cluster, or Parquet file, to look --uri up in"
+    add_value(group, "--index", "INDEX", text)
+    text = "date of the capture: 2026, 20261121 or 2026-11-21T09:30:00Z (default: the latest)"
+    add_value(group, "--date", "DATE", text)
+    add_flag(group, "--closest", "the capture nearest to --date")
+    text = "where the files that the index names are (default: in the folder of the index)"
+    add_value(group, "--files", "DIR|URL", text)
     add_index_limits(group)
     add_limit_arguments(parser)
 

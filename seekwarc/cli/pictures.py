@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 from fractions import Fraction
 
-from seekwarc.cli.arguments import add_flag, add_force_argument, argument, number
+from seekwarc.cli.arguments import add_flag, add_force_argument, add_value, number
 from seekwarc.cli.options import add_limit_argument, add_quiet_argument
 from seekwarc.cli.payloads import add_payload_arguments, found_record
 from seekwarc.cli.printing import done_json, picked, say
@@ -40,26 +40,17 @@ def _interval(text: str) -> Fraction:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_payload_arguments(parser)
-    parser.add_argument(
-        "--every",
-        type=argument(_interval),
-        required=True,
-        metavar="TIME",
-        help="from one picture to the next: 30s, 0.5, 1:00",
-    )
-    parser.add_argument("-o", "--output", metavar="DIR", help="folder for the pictures")
-    parser.add_argument("--sheet", metavar="FILE", help="a PNG with all pictures, their times under them")
-    parser.add_argument(
-        "--width",
-        type=number("width", 1, MAX_WIDTH),
-        metavar="N",
-        help="width of the pictures in pixels (default: as in the film; 240 on the sheet)",
-    )
+    text = "from one picture to the next: 30s, 0.5, 1:00"
+    add_value(parser, "--every", "TIME", text, _interval, required=True)
+    add_value(parser, "-o --output", "DIR", "folder for the pictures")
+    add_value(parser, "--sheet", "FILE", "a PNG with all pictures, their times under them")
+    text = "width of the pictures in pixels (default: as in the film; 240 on the sheet)"
+    add_value(parser, "--width", "N", text, number("width", 1, MAX_WIDTH))
     parser.add_argument("--format", choices=("jpg", "png"), default="jpg", help="default: jpg")
     add_limit_argument(parser, "pictures", MAX_PICTURES, MAX_ASKED)
     add_quiet_argument(parser)
     add_force_argument(parser, "replace existing files (default: refuse)")
-    add_flag(parser, "--json", text="print a JSON object for each picture, and one for the film")
+    add_flag(parser, "--json", "print a JSON object for each picture, and one for the film")
 
 
 def run(options: argparse.Namespace) -> int:

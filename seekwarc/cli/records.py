@@ -7,7 +7,7 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from seekwarc.cli.arguments import filled, number
+from seekwarc.cli.arguments import add_value, filled, number
 from seekwarc.cli.printing import say
 from seekwarc.cli.selecting import add_date_arguments
 from seekwarc.errors import FormatError, NotFoundError, SeekWarcError
@@ -35,9 +35,9 @@ OFFSET: Final = number("number of bytes", 0)
 def _offset(text: str) -> int:
     try:
         return OFFSET(text)
-    except argparse.ArgumentTypeError as error:
+    except ValueError as error:
         hint = "; OFFSET goes after FILE" if os.path.exists(text) else ""
-        raise argparse.ArgumentTypeError(f"{error}{hint}") from None
+        raise ValueError(f"{error}{hint}") from None
 
 
 def add_record_arguments(
@@ -53,17 +53,12 @@ def add_record_arguments(
         parser.add_argument(
             "file", metavar="FILE", nargs=None if file_required else "?", help=".warc.zst, .warc.gz or .warc"
         )
-        which.add_argument(
-            "offset", metavar="OFFSET", nargs="?", type=_offset, help="offset in the file, as in `ls` and CDX"
-        )
-    which.add_argument("--uri", type=filled, metavar="URI", help="the latest capture of this target URI")
-    which.add_argument("--id", type=filled, metavar="ID", help="the record with this WARC-Record-ID")
-    parser.add_argument(
-        "--length",
-        metavar="N",
-        type=OFFSET,
-        help="stored length, if an index states it: saves reading the end of the file",
-    )
+        text = "offset in the file, as in `ls` and CDX"
+        add_value(which, "offset", "OFFSET", text, _offset, nargs="?")
+    add_value(which, "--uri", "URI", "the latest capture of this target URI", filled)
+    add_value(which, "--id", "ID", "the record with this WARC-Record-ID", filled)
+    text = "stored length, if an index states it: saves reading the end of the file"
+    add_value(parser, "--length", "N", text, OFFSET)
     add_date_arguments(parser, of="with --uri: " if not several else "")
 
 

@@ -25,7 +25,7 @@ from functools import partial
 from typing import Any
 
 from seekwarc.check.recovering import Loss, Recovery, recover
-from seekwarc.cli.arguments import add_flag, add_json_argument
+from seekwarc.cli.arguments import add_flag, add_json_argument, add_value
 from seekwarc.cli.batch import (
     Printer,
     add_batch_arguments,
@@ -69,15 +69,12 @@ MAX_GAPS = 3
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_copy_arguments(parser, "recover")
-    add_flag(
-        parser,
-        "--partial",
-        text="keep what is intact of damaged records, with WARC-Truncated and zero bytes for damaged frames, "
-        "or their beginnings",
+    text = (
+        "keep what is intact of damaged records, with WARC-Truncated and zero bytes for damaged frames, "
+        "or their beginnings"
     )
-    parser.add_argument(
-        "--source-dictionary", metavar="FILE", help="the dictionary of SRC, if the one in it is damaged"
-    )
+    add_flag(parser, "--partial", text)
+    add_value(parser, "--source-dictionary", "FILE", "the dictionary of SRC, if the one in it is damaged")
     add_json_argument(parser, "file")
     add_batch_arguments(parser, made="a new file")
     add_writer_arguments(parser)

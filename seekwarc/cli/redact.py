@@ -44,7 +44,13 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import cast
 
-from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, add_parts_argument
+from seekwarc.cli.arguments import (
+    add_flag,
+    add_json_argument,
+    add_output_arguments,
+    add_parts_argument,
+    add_value,
+)
 from seekwarc.cli.batch import targets_of
 from seekwarc.cli.options import (
     add_dry_run_argument,
@@ -82,35 +88,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE|FOLDER", nargs="+", help=text)
     add_output_arguments(parser, "OUT", "the new .warc.zst", required=False)
     add_to_dir_arguments(parser, "a new .warc.zst for each FILE")
-    add_flag(
-        parser, "--in-place", text="replace each FILE with a new file, once all are complete and compared"
-    )
-    add_flag(
-        parser, "--delete-empty", text="with --in-place: delete files of which only warcinfo would be left"
-    )
-    parser.add_argument(
-        "--backup", metavar="DIR", help="with --in-place: keep the old files in this folder, as a tree"
-    )
+    add_flag(parser, "--in-place", "replace each FILE with a new file, once all are complete and compared")
+    add_flag(parser, "--delete-empty", "with --in-place: delete files of which only warcinfo would be left")
+    add_value(parser, "--backup", "DIR", "with --in-place: keep the old files in this folder, as a tree")
     add_selection_arguments(parser)
     add_list_arguments(parser)
-    parser.add_argument(
-        "--index",
-        action="append",
-        default=[],
-        metavar="INDEX",
-        help="an index of the files, which is replaced together with them",
-    )
-    add_flag(parser, "--no-closure", text="remove the records that match, and no others")
-    add_flag(parser, "--with-revisits", text="remove revisits whose originals are removed, too")
+    text = "an index of the files, which is replaced together with them"
+    add_value(parser, "--index", "INDEX", text, repeat=True, default=[])
+    add_flag(parser, "--no-closure", "remove the records that match, and no others")
+    add_flag(parser, "--with-revisits", "remove revisits whose originals are removed, too")
     text = "let them refer to another capture of the payload, or give it to the first of them"
-    add_flag(parser, "--promote", text=text)
-    parser.add_argument("--reason", metavar="TEXT", help="why, for the stubs")
-    add_flag(parser, "--no-stubs", text="leave nothing in place of removed records")
-    add_flag(parser, "--no-uri", text="do not name the target URIs of removed records in the stubs")
+    add_flag(parser, "--promote", text)
+    add_value(parser, "--reason", "TEXT", "why, for the stubs")
+    add_flag(parser, "--no-stubs", "leave nothing in place of removed records")
+    add_flag(parser, "--no-uri", "do not name the target URIs of removed records in the stubs")
     text = "copy frames with the dictionary of the file, which may hold fragments of what is removed"
-    add_flag(parser, "--keep-dictionary", text=text)
+    add_flag(parser, "--keep-dictionary", text)
     text = "compress again with a new dictionary, trained on what is kept"
-    add_flag(parser, "--retrain", text=text)
+    add_flag(parser, "--retrain", text)
     add_dry_run_argument(parser, "removed")
     add_keep_going_argument(parser, OR_DAMAGED)
     add_quiet_argument(parser)

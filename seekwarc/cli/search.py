@@ -28,7 +28,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Final
 
-from seekwarc.cli.arguments import add_flag, add_json_argument, argument, number
+from seekwarc.cli.arguments import add_flag, add_json_argument, add_value, number
 from seekwarc.cli.beside import is_search_index, search_index_beside
 from seekwarc.cli.options import (
     SEARCH_INDEXES,
@@ -62,32 +62,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "index", metavar="INDEX", help="a search index, crawl.fts, or the FILE or FOLDER to be searched"
     )
     parser.add_argument("query", metavar="QUERY", nargs="+", help="words; several arguments are one query")
-    parser.add_argument(
-        "--type",
-        action="append",
-        type=argument(checked_type),
-        metavar="TYPE",
-        help="WARC-Type: response, ...",
-    )
-    parser.add_argument(
-        "--mime", action="append", metavar="TYPE", help="media type: text/html, 'text/*' (may be repeated)"
-    )
+    add_value(parser, "--type", "TYPE", "WARC-Type: response, ...", checked_type, repeat=True)
+    add_value(parser, "--mime", "TYPE", "media type: text/html, 'text/*' (may be repeated)", repeat=True)
     add_host_argument(parser)
     add_date_arguments(parser)
     add_limit_argument(parser, "pages", LIMIT, MAX_LIMIT)
     add_quiet_argument(parser)
     add_no_index_argument(parser, SEARCH_INDEXES)
-    parser.add_argument(
-        "--start",
-        type=number("number of pages", 0, 1 << 31),
-        default=0,
-        metavar="N",
-        help="leave out this many pages before the first",
-    )
+    text = "leave out this many pages before the first"
+    add_value(parser, "--start", "N", text, number("number of pages", 0, 1 << 31), default=0)
     parser.add_argument(
         "--order", choices=("rank", "date"), default="rank", help="best first (default), or latest first"
     )
-    add_flag(parser, "--remote", text="read archives that the index names by URL, too")
+    add_flag(parser, "--remote", "read archives that the index names by URL, too")
     add_json_argument(parser, "page")
 
 

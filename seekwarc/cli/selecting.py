@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
-from seekwarc.cli.arguments import Arguments, add_flag, argument, filled
-from seekwarc.cli.sizes import SIZE
-from seekwarc.format.conditions import checked_status, checked_type, date_bound
+from seekwarc.cli.arguments import Arguments, add_flag, add_value, filled
+from seekwarc.format.conditions import checked_status, checked_type, date_bound, parse_size
 from seekwarc.storage.expand import expand
 
 if TYPE_CHECKING:
@@ -42,53 +41,19 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
         "A record must match every option; an option that is given several times matches with any of "
         "its values. `*` matches any text; quote it from the shell.",
     )
-    group.add_argument(
-        "--type",
-        action="append",
-        type=argument(checked_type),
-        metavar="TYPE",
-        help="WARC-Type: response, resource, ...",
-    )
-    group.add_argument(
-        "--status",
-        action="append",
-        type=argument(checked_status),
-        metavar="CODE",
-        help="HTTP status: 200, 404, 3xx",
-    )
-    group.add_argument(
-        "--mime",
-        action="append",
-        type=filled,
-        metavar="TYPE",
-        help="media type of the payload: text/html, 'image/*'",
-    )
-    group.add_argument(
-        "--uri",
-        action="append",
-        type=filled,
-        metavar="URI",
-        help="target URI, in any spelling, or '*.example.org/*.mp4'",
-    )
+    add_value(group, "--type", "TYPE", "WARC-Type: response, resource, ...", checked_type, repeat=True)
+    add_value(group, "--status", "CODE", "HTTP status: 200, 404, 3xx", checked_status, repeat=True)
+    add_value(group, "--mime", "TYPE", "media type of the payload: text/html, 'image/*'", filled, repeat=True)
+    text = "target URI, in any spelling, or '*.example.org/*.mp4'"
+    add_value(group, "--uri", "URI", text, filled, repeat=True)
     add_host_argument(group)
-    group.add_argument(
-        "--min-size",
-        type=SIZE,
-        default=0,
-        metavar="SIZE",
-        help="minimum size of the block: 500, 64K, 1M",
-    )
+    add_value(group, "--min-size", "SIZE", "minimum size of the block: 500, 64K, 1M", parse_size, default=0)
     add_date_arguments(group)
 
 
 def add_host_argument(parser: Arguments) -> None:
-    parser.add_argument(
-        "--host",
-        action="append",
-        type=argument(_host),
-        metavar="HOST",
-        help="host of the target URI, in any spelling; example.org also means its subdomains",
-    )
+    text = "host of the target URI, in any spelling; example.org also means its subdomains"
+    add_value(parser, "--host", "HOST", text, _host, repeat=True)
 
 
 def _host(text: str) -> str:
@@ -105,7 +70,7 @@ def add_list_arguments(parser: argparse.ArgumentParser) -> None:
     for name, text in LISTS.items():
         group.add_argument(f"--{name}", metavar="FILE", help=text)
         group.add_argument(f"--not-{name}", metavar="FILE", help=argparse.SUPPRESS)
-    add_flag(group, "--invert", text="choose the records that do not match all options together")
+    add_flag(group, "--invert", "choose the records that do not match all options together")
 
 
 def missed(options: argparse.Namespace) -> str:
@@ -127,18 +92,10 @@ def choice_of(options: argparse.Namespace) -> ChoiceConditions:
 
 
 def add_date_arguments(parser: Arguments, of: str = "") -> None:
-    parser.add_argument(
-        "--since",
-        type=argument(date_bound),
-        metavar="DATE",
-        help=f"{of}earliest date: 2026-11-17T06:00:00Z, 2026-11, 20261117",
-    )
-    parser.add_argument(
-        "--until",
-        type=argument(partial(date_bound, last=True)),
-        metavar="DATE",
-        help=f"{of}latest date; 2026-11 includes all of that month",
-    )
+    text = f"{of}earliest date: 2026-11-17T06:00:00Z, 2026-11, 20261117"
+    add_value(parser, "--since", "DATE", text, date_bound)
+    text = f"{of}latest date; 2026-11 includes all of that month"
+    add_value(parser, "--until", "DATE", text, partial(date_bound, last=True))
 
 
 def conditions_of(options: argparse.Namespace) -> Conditions:

@@ -38,7 +38,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from seekwarc.cdx.places import base_name
-from seekwarc.cli.arguments import add_flag, argument, number
+from seekwarc.cli.arguments import add_flag, add_value, number
 from seekwarc.cli.beside import IndexesBeside, is_search_index, search_index_beside
 from seekwarc.cli.options import (
     INDEXES,
@@ -87,53 +87,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=".warc.zst, .warc.gz or .warc, a folder of them, a .cdxj for the files that it names, or a "
         ".fts to search them",
     )
-    parser.add_argument(
-        "--host", default=DEFAULT_HOST, metavar="ADDRESS", help="address to listen on (default: 127.0.0.1)"
+    add_value(parser, "--host", "ADDRESS", "address to listen on (default: 127.0.0.1)", default=DEFAULT_HOST)
+    text = f"port to listen on, 0 for any (default: the first free one from {DEFAULT_PORT} on)"
+    add_value(parser, "--port", "N", text, PORT)
+    text = "name under which browsers reach this server through a proxy (may be repeated)"
+    add_value(parser, "--name", "HOST", text, repeat=True, default=[])
+    text = "replay pages on another port by wabac.js: its npm package (.tgz), the folder of it, or sw.js"
+    add_value(parser, "--replay", "WORKER", text, nargs="?", const="")
+    text = (
+        "let pages of this origin embed and read payloads: https://example.org, or '*' for all (may be "
+        "repeated)"
     )
-    parser.add_argument(
-        "--port",
-        type=PORT,
-        metavar="N",
-        help=f"port to listen on, 0 for any (default: the first free one from {DEFAULT_PORT} on)",
+    add_value(parser, "--allow", "ORIGIN", text, _origin, repeat=True, default=[])
+    text = (
+        "offer each file as /wacz/NAME.wacz, and all as /chain.json, for players at this origin: "
+        "https://replayweb.page"
     )
-    parser.add_argument(
-        "--name",
-        action="append",
-        default=[],
-        metavar="HOST",
-        help="name under which browsers reach this server through a proxy (may be repeated)",
-    )
-    parser.add_argument(
-        "--replay",
-        metavar="WORKER",
-        nargs="?",
-        const="",
-        help="replay pages on another port by wabac.js: its npm package (.tgz), the folder of it, or sw.js",
-    )
-    parser.add_argument(
-        "--allow",
-        type=argument(_origin),
-        metavar="ORIGIN",
-        action="append",
-        default=[],
-        help="let pages of this origin embed and read payloads: https://example.org, or '*' for all (may be "
-        "repeated)",
-    )
-    parser.add_argument(
-        "--wacz",
-        type=argument(_origin),
-        metavar="ORIGIN",
-        action="append",
-        default=[],
-        help="offer each file as /wacz/NAME.wacz, and all as /chain.json, for players at this origin: "
-        "https://replayweb.page",
-    )
-    parser.add_argument(
-        "--search",
-        metavar="INDEX",
-        help="search the texts of pages, too, in this index, which `seekwarc index --text` made",
-    )
-    add_flag(parser, "--open", text="open the page in your browser")
+    add_value(parser, "--wacz", "ORIGIN", text, _origin, repeat=True, default=[])
+    text = "search the texts of pages, too, in this index, which `seekwarc index --text` made"
+    add_value(parser, "--search", "INDEX", text)
+    add_flag(parser, "--open", "open the page in your browser")
     add_no_index_argument(parser, f"{INDEXES}, {SEARCH_INDEXES}")
     add_sidecar_argument(parser)
     add_limit_arguments(parser)

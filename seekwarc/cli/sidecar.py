@@ -6,14 +6,15 @@ import argparse
 import os
 from dataclasses import dataclass
 
-from seekwarc.cli.arguments import add_flag
+from seekwarc.cli.arguments import add_flag, add_value
 from seekwarc.cli.batch import Printer, planned_jobs, refuse_unsound, run_batch
 from seekwarc.cli.options import limit_options
 from seekwarc.cli.passing import outside_wacz
 from seekwarc.cli.printing import picked, say
-from seekwarc.cli.sizes import SIZE, human_size
+from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import absolute, existing_option
 from seekwarc.errors import SeekWarcError
+from seekwarc.format.conditions import parse_size
 from seekwarc.format.sidecar import SIDECAR_SUFFIX
 from seekwarc.format.words import counted
 from seekwarc.jobs.outcome import Job, Status
@@ -28,29 +29,17 @@ __all__ = ["add_sidecar_arguments", "make_sidecars"]
 
 def add_sidecar_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("sidecars")
-    add_flag(
-        group,
-        "--sidecar",
-        text=f"write NAME{SIDECAR_SUFFIX} beside each FILE instead of an index: with it any range of a large "
-        "record is read at once; one that exists and fits FILE is skipped",
+    text = (
+        f"write NAME{SIDECAR_SUFFIX} beside each FILE instead of an index: with it any range of a large "
+        "record is read at once; one that exists and fits FILE is skipped"
     )
-    group.add_argument(
-        "--min-size",
-        type=SIZE,
-        metavar="SIZE",
-        help=f"smallest record to list, decompressed (default: {human_size(MIN_SIZE)})",
-    )
-    group.add_argument(
-        "--spacing",
-        type=SIZE,
-        metavar="SIZE",
-        help=f"content between points, which a read has to decompress (default: {human_size(SPACING)})",
-    )
-    group.add_argument(
-        "--from-gzidx",
-        metavar="INDEX",
-        help="take the points from an index of FILE by indexed_gzip or rapidgzip, and try them out",
-    )
+    add_flag(group, "--sidecar", text)
+    text = f"smallest record to list, decompressed (default: {human_size(MIN_SIZE)})"
+    add_value(group, "--min-size", "SIZE", text, parse_size)
+    text = f"content between points, which a read has to decompress (default: {human_size(SPACING)})"
+    add_value(group, "--spacing", "SIZE", text, parse_size)
+    text = "take the points from an index of FILE by indexed_gzip or rapidgzip, and try them out"
+    add_value(group, "--from-gzidx", "INDEX", text)
 
 
 def make_sidecars(options: argparse.Namespace, made: dict[str, str] | None = None) -> int:

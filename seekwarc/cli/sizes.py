@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from seekwarc.cli.arguments import argument
 from seekwarc.errors import RangeError
 from seekwarc.format.conditions import parse_size
 
-__all__ = ["SIZE", "counts_from_end", "human_size", "parse_range"]
+__all__ = ["counts_from_end", "human_size", "parse_range"]
 
 
 def human_size(size: float) -> str:
@@ -18,10 +15,6 @@ def human_size(size: float) -> str:
             break
         size /= 1024
     return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-
-
-SIZE: Final = argument(parse_size)
-"""A size, as a type of arguments."""
 
 
 def parse_range(text: str, size: int) -> tuple[int, int]:

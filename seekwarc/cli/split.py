@@ -12,14 +12,14 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, number
+from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, add_value, number
 from seekwarc.cli.options import add_dry_run_argument, add_limit_arguments, add_quiet_argument, limit_options
 from seekwarc.cli.printing import copied_text, piece_json, piece_text, printable, report_done, say
 from seekwarc.cli.progress import watch
-from seekwarc.cli.sizes import SIZE
 from seekwarc.cli.targets import existing_option, input_target
 from seekwarc.edit.splitting import MIN_SIZE, Splitting, split
 from seekwarc.errors import SeekWarcError
+from seekwarc.format.conditions import parse_size
 from seekwarc.format.words import counted
 
 __all__ = ["add_arguments", "run"]
@@ -29,15 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help=".warc.zst, .warc.gz or .warc")
     add_output_arguments(parser, "PATTERN", "name of the new files; a number is added to it")
     how = parser.add_mutually_exclusive_group(required=True)
-    how.add_argument("--size", type=SIZE, metavar="SIZE", help="maximum size of a file, such as 1G")
-    how.add_argument(
-        "--records",
-        type=number("number of records", 1),
-        metavar="N",
-        help="maximum number of records in a file, not counting a copied warcinfo record",
-    )
-    add_flag(parser, "--no-warcinfo", text="do not begin each file with its warcinfo record")
-    add_flag(parser, "--no-verify", text="copy large records without decoding them")
+    add_value(how, "--size", "SIZE", "maximum size of a file, such as 1G", parse_size)
+    text = "maximum number of records in a file, not counting a copied warcinfo record"
+    add_value(how, "--records", "N", text, number("number of records", 1))
+    add_flag(parser, "--no-warcinfo", "do not begin each file with its warcinfo record")
+    add_flag(parser, "--no-verify", "copy large records without decoding them")
     add_dry_run_argument(parser, "written")
     add_quiet_argument(parser)
     add_json_argument(parser)

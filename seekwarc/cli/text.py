@@ -26,15 +26,15 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Final, cast
 
-from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, number
+from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, add_value, number
 from seekwarc.cli.batch import Printer, add_batch_arguments, run_batch
 from seekwarc.cli.options import add_dry_run_argument, add_limit_arguments, limit_options
 from seekwarc.cli.printing import picked, report, say
 from seekwarc.cli.selecting import add_selection_arguments, archives_named, conditions_of
-from seekwarc.cli.sizes import SIZE
 from seekwarc.cli.spools import Spooled, Spools
 from seekwarc.cli.targets import existing_option, input_target, output_target
 from seekwarc.errors import NotFoundError
+from seekwarc.format.conditions import parse_size
 from seekwarc.format.words import counted
 from seekwarc.inside.parsing import resiliparse_needed
 from seekwarc.inside.text import MAX_SIZE, MAX_TEXT
@@ -57,23 +57,13 @@ MAX_CHARACTERS: Final = 1 << 30
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE|FOLDER|URL", nargs="+")
     add_output_arguments(parser, "OUT", "the new .jsonl, .jsonl.gz or .parquet")
-    add_flag(parser, "--main", text="leave out menus, footers and the like, as far as they are recognized")
-    add_flag(parser, "--dedupe", text="write only the first of pages with the same title and text")
+    add_flag(parser, "--main", "leave out menus, footers and the like, as far as they are recognized")
+    add_flag(parser, "--dedupe", "write only the first of pages with the same title and text")
     add_selection_arguments(parser)
-    parser.add_argument(
-        "--max-size",
-        type=SIZE,
-        default=MAX_SIZE,
-        metavar="SIZE",
-        help="bytes of a page that are read, content codings undone (default: 32M)",
-    )
-    parser.add_argument(
-        "--max-text",
-        type=number("number", 1, MAX_CHARACTERS),
-        default=MAX_TEXT,
-        metavar="N",
-        help=f"characters of a text, at most (default: {MAX_TEXT})",
-    )
+    text = "bytes of a page that are read, content codings undone (default: 32M)"
+    add_value(parser, "--max-size", "SIZE", text, parse_size, default=MAX_SIZE)
+    text = f"characters of a text, at most (default: {MAX_TEXT})"
+    add_value(parser, "--max-text", "N", text, number("number", 1, MAX_CHARACTERS), default=MAX_TEXT)
     add_dry_run_argument(parser, "written, and how long it would take")
     add_json_argument(parser, "file")
     add_batch_arguments(parser)

@@ -37,12 +37,11 @@ NOT_WITH_TEXT = (
 
 
 def add_text_argument(parser: argparse.ArgumentParser) -> None:
-    add_flag(
-        parser.add_argument_group("search"),
-        "--text",
-        text="make an index of the words of pages instead, OUT.fts, for `seekwarc search`; one that exists "
-        "is brought up to date, or with --force made again",
+    text = (
+        "make an index of the words of pages instead, OUT.fts, for `seekwarc search`; one that exists "
+        "is brought up to date, or with --force made again"
     )
+    add_flag(parser.add_argument_group("search"), "--text", text)
 
 
 def make_text_index(options: argparse.Namespace) -> int:

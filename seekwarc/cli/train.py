@@ -12,12 +12,13 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from seekwarc.cli.arguments import add_json_argument, add_output_arguments, number, whole
+from seekwarc.cli.arguments import add_json_argument, add_output_arguments, add_value, number, whole
 from seekwarc.cli.options import add_limit_arguments, add_quiet_argument, limit_options
 from seekwarc.cli.printing import dictionary_json, picked, printable, report_done
 from seekwarc.cli.progress import watch
-from seekwarc.cli.sizes import SIZE, human_size
+from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option, input_target, output_target
+from seekwarc.format.conditions import parse_size
 from seekwarc.format.words import counted
 from seekwarc.frames.dictionary import MAX_DICTIONARY_SIZE
 from seekwarc.make.training import DEFAULT_SIZE, Gain, Training, train
@@ -35,25 +36,12 @@ MAX_KINDS = 20
 def add_train_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE|FOLDER", nargs="+", help=".warc.zst, .warc.gz or .warc")
     add_output_arguments(parser, "DICT", "the dictionary")
-    parser.add_argument(
-        "--size",
-        type=SIZE,
-        default=DEFAULT_SIZE,
-        metavar="SIZE",
-        help="maximum size of the dictionary (default: 112640); it is smaller if there is little to train on",
-    )
-    parser.add_argument(
-        "--level",
-        type=whole,
-        metavar="N",
-        help="compression level that it will be used with, -7 to 22 (default: that of convert)",
-    )
-    parser.add_argument(
-        "--samples",
-        type=number("number of records", 1),
-        metavar="N",
-        help="maximum number of records to train on (default: as many as help)",
-    )
+    text = "maximum size of the dictionary (default: 112640); it is smaller if there is little to train on"
+    add_value(parser, "--size", "SIZE", text, parse_size, default=DEFAULT_SIZE)
+    text = "compression level that it will be used with, -7 to 22 (default: that of convert)"
+    add_value(parser, "--level", "N", text, whole)
+    text = "maximum number of records to train on (default: as many as help)"
+    add_value(parser, "--samples", "N", text, number("number of records", 1))
     add_quiet_argument(parser)
     add_json_argument(parser)
     add_limit_arguments(parser)

@@ -40,7 +40,7 @@ from seekwarc.check.chain import check_chain
 from seekwarc.check.profile import ProfileCheck
 from seekwarc.check.requirements import Broken, Profile
 from seekwarc.check.verifying import Problem, ProblemKind, ProblemSeverity, Verification, Verifier
-from seekwarc.cli.arguments import add_flag
+from seekwarc.cli.arguments import add_flag, add_value
 from seekwarc.cli.batch import Printer, add_batch_arguments, run_batch
 from seekwarc.cli.options import add_limit_arguments, limit_options
 from seekwarc.cli.printing import picked, printable
@@ -71,20 +71,14 @@ MAX_OF_A_KIND = 10
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE|FOLDER", nargs="+")
-    add_flag(parser, "--strict", text="exit with status 1 for deviations too")
-    add_flag(
-        parser,
-        "--profile",
-        text="tell which class of writers of seekable records a file meets, and which requirements it breaks",
-    )
-    add_flag(parser, "--closed", text="check that all FILEs have the originals of their revisits")
-    add_flag(parser, "--all", text="print every problem: all damage of a kind, each deviation")
-    parser.add_argument(
-        "--report",
-        metavar="FILE",
-        help="add a line of JSON about each file to FILE; skip files that it says are sound, unless changed",
-    )
-    add_flag(parser, "--json", text="print a JSON object for each problem and each file, one a line")
+    add_flag(parser, "--strict", "exit with status 1 for deviations too")
+    text = "tell which class of writers of seekable records a file meets, and which requirements it breaks"
+    add_flag(parser, "--profile", text)
+    add_flag(parser, "--closed", "check that all FILEs have the originals of their revisits")
+    add_flag(parser, "--all", "print every problem: all damage of a kind, each deviation")
+    text = "add a line of JSON about each file to FILE; skip files that it says are sound, unless changed"
+    add_value(parser, "--report", "FILE", text)
+    add_flag(parser, "--json", "print a JSON object for each problem and each file, one a line")
     add_batch_arguments(parser, looks=True)
     add_limit_arguments(parser)
 

@@ -30,7 +30,7 @@ from dataclasses import asdict
 
 from seekwarc.check.chain import ChainReport, check_chain
 from seekwarc.check.wacz_validating import validate_wacz
-from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments
+from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, add_value
 from seekwarc.cli.options import (
     add_keep_going_argument,
     add_limit_arguments,
@@ -59,16 +59,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files", metavar="FILE", nargs="+", help="create: WARC files, folders; else: WACZ files"
     )
     add_output_arguments(parser, "OUT", "the new .wacz, of create and merge", required=False)
-    parser.add_argument("--title", metavar="TEXT", help="title of the new WACZ")
-    parser.add_argument("--description", metavar="TEXT", help="what the new WACZ has")
+    add_value(parser, "--title", "TEXT", "title of the new WACZ")
+    add_value(parser, "--description", "TEXT", "what the new WACZ has")
     parser.add_argument(
         "--to", choices=("gz", "none"), default="gz", help="create: compression of its WARC files"
     )
-    parser.add_argument("--pages", metavar="LIST", help="create: the pages (default: HTML that has a title)")
-    add_flag(parser, "--text", text="create: list the text of each page too, for players to search in")
-    add_flag(parser, "--closure", text="merge: bring along the originals of revisits")
-    add_flag(parser, "--strict", text="validate: warnings are failures too")
-    add_flag(parser, "--closed", text="validate: a revisit without its original is an error")
+    add_value(parser, "--pages", "LIST", "create: the pages (default: HTML that has a title)")
+    add_flag(parser, "--text", "create: list the text of each page too, for players to search in")
+    add_flag(parser, "--closure", "merge: bring along the originals of revisits")
+    add_flag(parser, "--strict", "validate: warnings are failures too")
+    add_flag(parser, "--closed", "validate: a revisit without its original is an error")
     add_keep_going_argument(parser, f"create: {LEFT_OUT}")
     add_quiet_argument(parser)
     add_json_argument(parser)
