@@ -36,7 +36,7 @@ from seekwarc.cli.copying import (
     copy_targets,
     damage_json,
 )
-from seekwarc.cli.options import limit_options
+from seekwarc.cli.options import limit_options, values_of
 from seekwarc.cli.passing import PassedOver
 from seekwarc.cli.printing import printable
 from seekwarc.cli.sizes import human_size
@@ -64,9 +64,7 @@ def run(options: argparse.Namespace) -> int:
         done = dedupe(
             sources,
             target,
-            undo=options.undo,
-            between=options.between,
-            min_size=options.min_size,
+            **values_of(options, "undo", "between", "min_size"),
             **copy_options(options, passed),
             **limit_options(options),
         )

@@ -21,7 +21,8 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from seekwarc.cdx.wacz import pages_in
@@ -132,8 +133,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _describe_files(options: argparse.Namespace) -> int:
     jobs = [Job(name) for name in expand(options.files)]
-    given = open_options(options, len(jobs))
-    work = _Describing(given, Selection.of(since=options.since, until=options.until), options.by)
+    selection = Selection.of(since=options.since, until=options.until)
+    work = partial(_describe, open_options(options, len(jobs)), selection, options.by)
     totals = _Totals()
     printer = Printer(_file_text, _file_json, keep=totals.add, summary=False, is_listing=True)
     status = run_batch(options, jobs, work, printer)
@@ -160,24 +161,18 @@ def _print_pages(name: str, *, as_json: bool) -> None:
     print(f"{'pages':<12} {count} of {printable(name)}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Describing:
-    """The work on one file; see `tools.work.Work`."""
-
-    options: OpenOptions
-    selection: Selection
-    by: Grouping | None
-
-    def __call__(self, job: Job, context: JobContext) -> tuple[Status, FileSummary]:
-        if index_ending(job.source):
-            if self.selection:
-                raise SeekWarcError("--since and --until need the files themselves", source=job.source)
-            return Status.DONE, describe_index(job.source, by=self.by or "type")
-        source = context.on_progress(open_source(input_target(job.source)), "reading")
-        with Reader(source, **self.options) as archive:
-            summary = describe_file(archive, by=self.by, selection=self.selection)
-            is_sound = not summary.is_cut_off and not summary.damaged
-            return Status.DONE if is_sound else Status.PROBLEMS, summary
+def _describe(
+    options: OpenOptions, selection: Selection, by: Grouping | None, job: Job, context: JobContext
+) -> tuple[Status, FileSummary]:
+    if index_ending(job.source):
+        if selection:
+            raise SeekWarcError("--since and --until need the files themselves", source=job.source)
+        return Status.DONE, describe_index(job.source, by=by or "type")
+    source = context.on_progress(open_source(input_target(job.source)), "reading")
+    with Reader(source, **options) as archive:
+        summary = describe_file(archive, by=by, selection=selection)
+        is_sound = not summary.is_cut_off and not summary.damaged
+        return Status.DONE if is_sound else Status.PROBLEMS, summary
 
 
 class _Totals:

@@ -28,7 +28,13 @@ from itertools import islice
 from seekwarc.cdx.index import Capture, Index
 from seekwarc.cli.addresses import add_address_arguments, address, address_in_archive, is_archive
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_value
-from seekwarc.cli.options import add_index_limits, add_limit_argument, add_limit_arguments, index_limits
+from seekwarc.cli.options import (
+    add_index_limits,
+    add_limit_argument,
+    add_limit_arguments,
+    index_limits,
+    values_of,
+)
 from seekwarc.cli.printing import printable
 from seekwarc.cli.targets import input_target, refuse_swapped
 from seekwarc.errors import NotFoundError
@@ -95,13 +101,8 @@ def run(options: argparse.Namespace) -> int:
             target = opened.enter_context(searchable(open_source(input_target("-"))))
         # A cluster finds its blocks by its path.
         index = opened.enter_context(Index(target, **index_limits(options)))
-        captures = index.lookup(
-            options.uri,
-            match=options.match,
-            since=options.since,
-            until=options.until,
-            closest=closest,
-        )
+        asked = values_of(options, "match", "since", "until")
+        captures = index.lookup(options.uri, closest=closest, **asked)
         wanted = (it for it in captures if all(passes(it) for passes in options.filters))
         found = 0
         for capture in islice(wanted, limit):

@@ -38,6 +38,7 @@ __all__ = [
     "index_limits",
     "limit_options",
     "open_options",
+    "values_of",
     "writer_options",
 ]
 
@@ -146,6 +147,11 @@ def _given(given: argparse.Namespace, options: type[Options]) -> dict[str, Any]:
     """Return the options that have a flag and were given."""
     names = [name for name, it in options.known.items() if "flag" in it.argument]
     return {name: value for name in names if (value := getattr(given, name, None)) is not None}
+
+
+def values_of(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Return arguments of the command for parameters that have the same names."""
+    return {name: getattr(options, name) for name in names}
 
 
 def add_index_limits(parser: Arguments) -> None:

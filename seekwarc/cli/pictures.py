@@ -16,7 +16,7 @@ import argparse
 from fractions import Fraction
 
 from seekwarc.cli.arguments import add_flag, add_force_argument, add_value, number
-from seekwarc.cli.options import add_limit_argument, add_quiet_argument
+from seekwarc.cli.options import add_limit_argument, add_quiet_argument, values_of
 from seekwarc.cli.payloads import add_payload_arguments, found_record
 from seekwarc.cli.printing import done_json, picked, say
 from seekwarc.cli.sizes import human_size
@@ -62,13 +62,10 @@ def run(options: argparse.Namespace) -> int:
             done = pictures(
                 record.payload,
                 options.output,
-                every=options.every,
-                sheet=options.sheet,
-                width=options.width,
                 form=options.format,
-                limit=options.limit,
                 existing=existing_option(options),
                 on_picture=lambda saved: _print(options, record, saved),
+                **values_of(options, "every", "sheet", "width", "limit"),
             )
         cost, length = found.cost(), record.length
     if not done.is_complete:

@@ -87,7 +87,8 @@ def run(options: argparse.Namespace) -> int:
     settings = {"partial": options.partial, "limits": limits, **writer_options_of_each(options, jobs)}
     if options.source_dictionary is not None:
         settings["source_dictionary"] = dictionary_at(options.source_dictionary, **limits).dictionary
-    return run_batch(options, jobs, _Recovering(options, settings), Printer(_text, partial(_fields, options)))
+    printer = Printer(_text, partial(_fields, options))
+    return run_batch(options, jobs, partial(_recover, options, settings), printer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,35 +100,29 @@ class _Saved:
     target_size: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Recovering:
-    """The work on one file; see `tools.work.Work`."""
-
-    options: argparse.Namespace
-    settings: dict[str, Any]
-    """What `recover` takes."""
-
-    def __call__(self, job: Job, context: JobContext) -> tuple[Status, _Saved | None]:
-        target = output_target(job.target or "")
-        if skips_existing(self.options) and isinstance(target, str) and os.path.lexists(target):
-            refuse_unsound(target, job.source, lambda name: _is_sound(name, context))
-            return Status.SKIPPED, None
-        refuse_same_file(job.source, target)
-        stored = open_source(input_target(job.source))
-        settings = {"on_progress": context.on_progress, "processes": context.processes, **self.settings}
-        with searchable(stored, check_head=lambda head: _check_head(head, stored.name)) as source:
-            if self.options.dry_run or (isinstance(target, str) and not is_url(target)):
-                with output_of(self.options, context, target, job.target or "") as output:
-                    done = recover(source, output, **settings)
-                dry = output.size if isinstance(output, NoOutput) else None
-                target_size = os.path.getsize(output.name) if dry is None else dry
-            else:
-                # A record that is found damaged at its end is rolled back, which few targets allow.
-                with revocable(target, existing=existing_option(self.options)) as aside:
-                    done = recover(source, aside, **settings)
-                target_size = aside.size
-            saved = _Saved(done, source.size, target_size)
-        return Status.PROBLEMS if done.losses or done.suspect else Status.DONE, saved
+def _recover(
+    options: argparse.Namespace, settings: dict[str, Any], job: Job, context: JobContext
+) -> tuple[Status, _Saved | None]:
+    target = output_target(job.target or "")
+    if skips_existing(options) and isinstance(target, str) and os.path.lexists(target):
+        refuse_unsound(target, job.source, lambda name: _is_sound(name, context))
+        return Status.SKIPPED, None
+    refuse_same_file(job.source, target)
+    stored = open_source(input_target(job.source))
+    given = {"on_progress": context.on_progress, "processes": context.processes, **settings}
+    with searchable(stored, check_head=lambda head: _check_head(head, stored.name)) as source:
+        if options.dry_run or (isinstance(target, str) and not is_url(target)):
+            with output_of(options, context, target, job.target or "") as output:
+                done = recover(source, output, **given)
+            dry = output.size if isinstance(output, NoOutput) else None
+            target_size = os.path.getsize(output.name) if dry is None else dry
+        else:
+            # A record that is found damaged at its end is rolled back, which few targets allow.
+            with revocable(target, existing=existing_option(options)) as aside:
+                done = recover(source, aside, **given)
+            target_size = aside.size
+        saved = _Saved(done, source.size, target_size)
+    return Status.PROBLEMS if done.losses or done.suspect else Status.DONE, saved
 
 
 def _check_head(head: bytes, name: str) -> None:

@@ -59,6 +59,7 @@ from seekwarc.cli.options import (
     add_quiet_argument,
     add_to_dir_arguments,
     limit_options,
+    values_of,
 )
 from seekwarc.cli.passing import OR_DAMAGED, PassedOver, outside_wacz
 from seekwarc.cli.printing import copied_text, printable, say
@@ -78,6 +79,11 @@ REFUSED = 2
 MAX_PRINTED = 10
 """Mentions that are printed one by one; --json has all."""
 
+SAME = (
+    *("in_place", "delete_empty", "backup", "dry_run"),
+    *("reason", "with_revisits", "promote", "keep_dictionary", "retrain"),
+)
+"""Options that `redact` has under the same names."""
 NOT_SEARCHED = ", not searched: what was to be removed may still be there"
 """What is said of a FILE that is passed over."""
 AN_INDEX = "an index of what was there before; make it again with `seekwarc index`, or name it with --index"
@@ -134,24 +140,16 @@ def run(options: argparse.Namespace) -> int:
             # A backup has the tree of the folders that are named.
             options.files if options.in_place and has_tree else sources,
             cast("str | list[str] | None", target),
-            in_place=options.in_place,
             indexes=options.index,
-            reason=options.reason,
             stubs=not options.no_stubs,
             stub_uris=not options.no_uri,
             closure=not options.no_closure,
-            with_revisits=options.with_revisits,
-            promote=options.promote,
-            keep_dictionary=options.keep_dictionary,
-            retrain=options.retrain,
-            delete_empty=options.delete_empty,
-            backup=options.backup,
-            dry_run=options.dry_run,
             existing=existing_option(options),
             processes=options.jobs,
             limits=limit_options(options),
             on_error=passed.on_error,
             on_progress=watch(options),
+            **values_of(options, *SAME),
             **choice_of(options),
         )
     if isinstance(target, list):

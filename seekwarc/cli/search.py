@@ -35,6 +35,7 @@ from seekwarc.cli.options import (
     add_limit_argument,
     add_no_index_argument,
     add_quiet_argument,
+    values_of,
 )
 from seekwarc.cli.printing import printable, say
 from seekwarc.cli.progress import watch
@@ -80,17 +81,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     with _opened(options) as index:
-        found = index.search(
-            " ".join(options.query),
-            limit=options.limit,
-            start=options.start,
-            order=options.order,
-            since=options.since,
-            until=options.until,
-            type=options.type,
-            mime=options.mime,
-            host=options.host,
-        )
+        asked = values_of(options, "limit", "start", "order", "since", "until", "type", "mime", "host")
+        found = index.search(" ".join(options.query), **asked)
         names = {os.path.abspath(it): it for it in index.files}
     for hit in found.hits:
         # As it was named: an index has other names for it.

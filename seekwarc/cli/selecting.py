@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
 from seekwarc.cli.arguments import Arguments, add_flag, add_value, filled
+from seekwarc.cli.options import values_of
 from seekwarc.format.conditions import checked_status, checked_type, date_bound, parse_size
 from seekwarc.storage.expand import expand
 
@@ -87,8 +88,7 @@ def missed(options: argparse.Namespace) -> str:
 def choice_of(options: argparse.Namespace) -> ChoiceConditions:
     """Return all conditions as keyword arguments."""
     names = [f"{prefix}{name}" for prefix in ("", "not_") for name in LISTS]
-    lists = {name: getattr(options, name) for name in [*names, "invert"]}
-    return cast("ChoiceConditions", {**conditions_of(options), **lists})
+    return cast("ChoiceConditions", {**conditions_of(options), **values_of(options, *names, "invert")})
 
 
 def add_date_arguments(parser: Arguments, of: str = "") -> None:
@@ -101,7 +101,7 @@ def add_date_arguments(parser: Arguments, of: str = "") -> None:
 def conditions_of(options: argparse.Namespace) -> Conditions:
     from seekwarc.read.selection import Conditions
 
-    return cast("Conditions", {name: getattr(options, name) for name in Conditions.__annotations__})
+    return cast("Conditions", values_of(options, *Conditions.__annotations__))
 
 
 def selection_of(options: argparse.Namespace) -> Selection:

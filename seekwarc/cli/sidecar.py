@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from dataclasses import dataclass
+from functools import partial
 
 from seekwarc.cli.arguments import add_flag, add_value
 from seekwarc.cli.batch import Printer, planned_jobs, refuse_unsound, run_batch
@@ -66,38 +66,32 @@ def make_sidecars(options: argparse.Namespace, made: dict[str, str] | None = Non
     if options.from_gzidx is not None and len(jobs) > 1:
         raise SeekWarcError(f"{options.from_gzidx} is the index of one file, not of {len(jobs)}")
     printer = Printer(_text, _fields, lambda problem: say(str(problem)), keep)
-    return run_batch(options, jobs, _Making(options), printer)
+    return run_batch(options, jobs, partial(_make, options), printer)
 
 
-@dataclass(frozen=True, slots=True)
-class _Making:
-    """The work on one file; see `tools.work.Work`."""
-
-    options: argparse.Namespace
-
-    def __call__(self, job: Job, context: JobContext) -> tuple[Status, Sidecar | None]:
-        options, target = self.options, job.target or ""
-        if not options.force and os.path.lexists(target):
-            refuse_unsound(target, job.source, lambda path: is_sidecar_of(path, job.source))
-            return Status.SKIPPED, None
-        with context.output(target, existing_option(options)) as output:
-            done = sidecar(
-                job.source,
-                output,
-                gzidx=options.from_gzidx,
-                min_size=options.min_size or MIN_SIZE,
-                spacing=options.spacing or SPACING,
-                on_problem=context.emit,
-                on_progress=context.on_progress,
-                **limit_options(options),
-            )
-            # Without records it was not committed.
-            output.abort()
-        return Status.PROBLEMS if done.problems else Status.DONE, done
+def _make(options: argparse.Namespace, job: Job, context: JobContext) -> tuple[Status, Sidecar | None]:
+    target = job.target or ""
+    if not options.force and os.path.lexists(target):
+        refuse_unsound(target, job.source, lambda path: is_sidecar_of(path, job.source))
+        return Status.SKIPPED, None
+    with context.output(target, existing_option(options)) as output:
+        done = sidecar(
+            job.source,
+            output,
+            gzidx=options.from_gzidx,
+            min_size=options.min_size or MIN_SIZE,
+            spacing=options.spacing or SPACING,
+            on_problem=context.emit,
+            on_progress=context.on_progress,
+            **limit_options(options),
+        )
+        # Without records it was not committed.
+        output.abort()
+    return Status.PROBLEMS if done.problems else Status.DONE, done
 
 
 def _fields(done: Sidecar | None) -> dict[str, object]:
-    return picked(done, records="records", spans="spans", problems="problems")
+    return picked(done, "records", "spans", "problems")
 
 
 def _text(done: Sidecar) -> str:

@@ -22,13 +22,13 @@ from __future__ import annotations
 
 import argparse
 import io
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from typing import Any, Final, cast
 
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, add_value, number
 from seekwarc.cli.batch import Printer, add_batch_arguments, run_batch
-from seekwarc.cli.options import add_dry_run_argument, add_limit_arguments, limit_options
+from seekwarc.cli.options import add_dry_run_argument, add_limit_arguments, limit_options, values_of
 from seekwarc.cli.printing import picked, report, say
 from seekwarc.cli.selecting import add_selection_arguments, archives_named, conditions_of
 from seekwarc.cli.spools import Spooled, Spools
@@ -104,7 +104,7 @@ def _write(options: argparse.Namespace, jobs: list[Job], output: Output, form: P
             spools.keep(job, made)
 
         printer = Printer(lambda _: None, _fields, lambda it: say(str(it)), store, summary=False)
-        status = run_batch(options, jobs, _Texts(options, spools), printer)
+        status = run_batch(options, jobs, partial(_spool, options, spools), printer)
         parts = spools.paths(jobs)
         if not parts or (len(parts) < len(jobs) and not options.keep_going):
             return status
@@ -128,17 +128,12 @@ def _size_of_text(options: argparse.Namespace, source: BytesSource) -> int:
     return size_of_made(make, f".{form_of(options.output).value}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Texts:
-    """The work on one file; see `tools.work.Work`."""
-
-    options: argparse.Namespace
-    spools: Spools
-
-    def __call__(self, job: Job, context: JobContext) -> tuple[Status, Spooled[TextPages]]:
-        source = input_target(job.source)
-        made = self.spools.made(job, lambda spool: _text_of(source, job.source, spool, self.options, context))
-        return Status.PROBLEMS if made.done.problems else Status.DONE, made
+def _spool(
+    options: argparse.Namespace, spools: Spools, job: Job, context: JobContext
+) -> tuple[Status, Spooled[TextPages]]:
+    source = input_target(job.source)
+    made = spools.made(job, lambda spool: _text_of(source, job.source, spool, options, context))
+    return Status.PROBLEMS if made.done.problems else Status.DONE, made
 
 
 def _text_of(
@@ -148,15 +143,12 @@ def _text_of(
     return text(
         cast("Any", source),
         target,
-        main=options.main,
-        dedupe=options.dedupe,
-        max_size=options.max_size,
-        max_text=options.max_text,
         on_problem=context.emit,
         on_progress=context.on_progress,
         processes=context.processes,
         name=name,
         limits=limit_options(options),
+        **values_of(options, "main", "dedupe", "max_size", "max_text"),
         **conditions_of(options),
     )
 

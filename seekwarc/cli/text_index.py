@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from dataclasses import dataclass
+from functools import partial
 
 from seekwarc.cli.arguments import add_flag
 from seekwarc.cli.batch import Printer, run_batch
@@ -18,6 +18,7 @@ from seekwarc.inside.parsing import resiliparse_needed
 from seekwarc.jobs.outcome import Job, Status
 from seekwarc.jobs.work import JobContext
 from seekwarc.make.text_indexing import IndexUpdate, PageSpool, TextIndexing, spool_pages, version_of
+from seekwarc.read.options import ReadLimits
 from seekwarc.storage.expand import expand
 from seekwarc.write.files import refuse_same_file
 
@@ -68,7 +69,8 @@ def make_text_index(options: argparse.Namespace) -> int:
         printer = Printer(
             lambda _: None, _fields, lambda problem: say(str(problem)), queue.put, summary=False
         )
-        status = run_batch(options, jobs, _Spooling(options, Spools(update.folder)), printer) if jobs else 0
+        work = partial(_spool, limit_options(options), Spools(update.folder))
+        status = run_batch(options, jobs, work, printer) if jobs else 0
         queue.finish()
         if not jobs or not done.files or (done.files < len(jobs) and not options.keep_going):
             if not jobs and not (options.json or options.quiet):
@@ -114,23 +116,16 @@ class _Queue:
         self._update.add(job.source, self._versions[job.source], Spools(self._update.folder).path(job))
 
 
-@dataclass(frozen=True, slots=True)
-class _Spooling:
-    """The work on one file; see `tools.work.Work`."""
-
-    options: argparse.Namespace
-    spools: Spools
-
-    def __call__(self, job: Job, context: JobContext) -> tuple[Status, PageSpool]:
-        found = spool_pages(
-            job.source,
-            self.spools.path(job),
-            on_problem=context.emit,
-            on_progress=context.on_progress,
-            processes=context.processes,
-            limits=limit_options(self.options),
-        )
-        return Status.PROBLEMS if found.problems else Status.DONE, found
+def _spool(limits: ReadLimits, spools: Spools, job: Job, context: JobContext) -> tuple[Status, PageSpool]:
+    found = spool_pages(
+        job.source,
+        spools.path(job),
+        on_problem=context.emit,
+        on_progress=context.on_progress,
+        processes=context.processes,
+        limits=limits,
+    )
+    return Status.PROBLEMS if found.problems else Status.DONE, found
 
 
 def _fields(found: PageSpool | None) -> dict[str, object]:

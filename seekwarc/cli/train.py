@@ -13,7 +13,7 @@ import argparse
 from dataclasses import asdict
 
 from seekwarc.cli.arguments import add_json_argument, add_output_arguments, add_value, number, whole
-from seekwarc.cli.options import add_limit_arguments, add_quiet_argument, limit_options
+from seekwarc.cli.options import add_limit_arguments, add_quiet_argument, limit_options, values_of
 from seekwarc.cli.printing import dictionary_json, picked, printable, report_done
 from seekwarc.cli.progress import watch
 from seekwarc.cli.sizes import human_size
@@ -56,10 +56,8 @@ def train_dictionary(options: argparse.Namespace) -> int:
     with committed(target, existing=existing_option(options)) as output:
         done = train(
             map(input_target, files),
-            size=options.size,
-            level=options.level,
-            samples=options.samples,
             on_progress=watch(options),
+            **values_of(options, "size", "level", "samples"),
             **limit_options(options),
         )
         output.write(done.dictionary.data)

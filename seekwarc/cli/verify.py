@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
             skipped=f"sound, as {options.report} says",
             is_listing=True,
         )
-        work = _Verifying(options, report.passed if report is not None else None)
+        work = partial(_verify, options, report.passed if report is not None else None)
         status = run_batch(options, jobs, work, printer)
     return max(status, _check_closed(options)) if options.closed else status
 
@@ -177,39 +177,33 @@ class _Checked:
     """Which version of the file was checked, if versions can be told apart."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Verifying:
-    """The work on one file; see `tools.work.Work`."""
-
-    options: argparse.Namespace
-    passed: dict[str, str] | None
-    """Files that are skipped, see `_Report.passed`; None without --report."""
-
-    def __call__(self, job: Job, context: JobContext) -> tuple[Status, _Checked | None]:
-        stored = open_source(input_target(job.source))
-        with searchable(stored, check_head=lambda head: detect(head, stored.name)) as source:
-            if self.passed is not None:
-                # The version of an object is known when something of it was read.
-                source.read_end(1)
-            version = source.version
-            if version is not None and self.passed and self.passed.get(absolute(job.source)) == version:
-                return Status.SKIPPED, None
-            check = ProfileCheck() if self.options.profile else None
-            limits = limit_options(self.options)
-            verifier = Verifier(
-                source,
-                on_progress=context.on_progress,
-                listener=check,
-                processes=context.processes,
-                **limits,
-            )
-            for problem in verifier:
-                context.emit((problem, verifier.result.codes[problem.code]))
-        result = verifier.result
-        profile = check.profile if check is not None else None
-        found = not result.is_sound or (self.options.strict and result.deviations > 0)
-        found |= self.options.profile and (profile is None or profile.mode is None)
-        return Status.PROBLEMS if found else Status.DONE, _Checked(result, profile, version)
+def _verify(
+    options: argparse.Namespace, passed: dict[str, str] | None, job: Job, context: JobContext
+) -> tuple[Status, _Checked | None]:
+    """Verify a file that has not passed, see `_Report.passed`, which is None without --report."""
+    stored = open_source(input_target(job.source))
+    with searchable(stored, check_head=lambda head: detect(head, stored.name)) as source:
+        if passed is not None:
+            # The version of an object is known when something of it was read.
+            source.read_end(1)
+        version = source.version
+        if version is not None and passed and passed.get(absolute(job.source)) == version:
+            return Status.SKIPPED, None
+        check = ProfileCheck() if options.profile else None
+        verifier = Verifier(
+            source,
+            on_progress=context.on_progress,
+            listener=check,
+            processes=context.processes,
+            **limit_options(options),
+        )
+        for problem in verifier:
+            context.emit((problem, verifier.result.codes[problem.code]))
+    result = verifier.result
+    profile = check.profile if check is not None else None
+    found = not result.is_sound or (options.strict and result.deviations > 0)
+    found |= options.profile and (profile is None or profile.mode is None)
+    return Status.PROBLEMS if found else Status.DONE, _Checked(result, profile, version)
 
 
 def _print_problem(options: argparse.Namespace, found: tuple[Problem, int]) -> None:
