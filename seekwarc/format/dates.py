@@ -130,10 +130,10 @@ def usual_seconds(text: str) -> int | None:
 
 def format_date(date: datetime | WarcDate | str | None) -> str:
     """Format a date for WARC-Date, in UTC, with a fraction if it has one; text as it is; None is now."""
-    if isinstance(date, str | WarcDate):
-        return str(date)
     if date is None:
         return _instant(int(clock.time()))
+    if isinstance(date, str | WarcDate):
+        return str(date)
     if date.tzinfo is None:
         raise ValueError(f"date is {date}, without a time zone: give it tzinfo=UTC")
     return date.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"

@@ -41,7 +41,7 @@ class _PiecesStream:
             piece = next(self._pieces, None)
             if piece is None:
                 return b""
-            if not isinstance(piece, bytes | bytearray | memoryview):
+            if not isinstance(piece, Buffer):
                 raise _wrong(f"an iterable of {type(piece).__name__}")
             self._left = memoryview(piece).cast("B")
         data, self._left = bytes(self._left[:size]), self._left[size:]
@@ -50,7 +50,7 @@ class _PiecesStream:
 
 def as_stream(block: Block) -> Buffer | ReadableStream:
     """Return a block as bytes or as a stream."""
-    if isinstance(block, bytes | bytearray | memoryview):
+    if isinstance(block, Buffer):
         return block
     if isinstance(block, str | io.TextIOBase):
         raise _wrong("str" if isinstance(block, str) else "a text file")
@@ -114,10 +114,10 @@ class BlockSource:
     ) -> None:
         self.head = head
         self.whole: memoryview | None = None
-        self._stream: ReadableStream
-        if isinstance(block, bytes | bytearray | memoryview):
+        self._stream: ReadableStream | None = None
+        """None until a part of a block in memory is read: most of these are small, and read at once."""
+        if isinstance(block, Buffer):
             self.whole = memoryview(block).cast("B")
-            self._stream = _PiecesStream((block,))
             length = len(self.whole) if length is None else length
         else:
             self._stream = block
@@ -131,9 +131,7 @@ class BlockSource:
     def read(self, size: int) -> bytes:
         """Return the next `size` bytes; fewer only at the end of the block."""
         if self.whole is not None and not self._read and size == len(self.whole):
-            # Most blocks are small, in memory, and read at once.
             self._read = size
-            self._stream = _PiecesStream(())
             return bytes(self.whole)
         data, self._returned = self._returned[:size], self._returned[size:]
         if len(data) == size:
@@ -143,7 +141,7 @@ class BlockSource:
         if self.length is not None:
             wanted = min(wanted, self.length - self._read)
         while wanted and (piece := self._piece(wanted)):
-            if not isinstance(piece, bytes | bytearray | memoryview):
+            if not isinstance(piece, Buffer):
                 raise _wrong(f"a file that returns {type(piece).__name__}")
             pieces.append(piece)
             wanted -= len(piece)
@@ -159,6 +157,8 @@ class BlockSource:
     def _piece(self, size: int) -> bytes:
         if self.interruption is not None:
             return b""
+        if self._stream is None:
+            self._stream = _PiecesStream((self.whole[self._read :] if self.whole is not None else b"",))
         try:
             return read_some(self._stream, size)
         except BaseException as error:

@@ -28,6 +28,7 @@ from seekwarc.write.block_reader import BlockSource
 
 __all__ = ["HeaderDraft", "Headers", "LateHeader", "bracketed", "new_id", "pairs_of"]
 
+VERSION: Final = b"WARC/1.1\r\n"
 IDS_AT_ONCE: Final = 256
 _ids: list[str] = []
 if hasattr(os, "register_at_fork"):
@@ -103,9 +104,8 @@ def _uuid_of(drawn: bytes) -> str:
     return f"<urn:uuid:{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}>"
 
 
-def _raw(fields: list[tuple[str, str]]) -> bytes:
-    lines = "".join([f"{name}: {value}\r\n" for name, value in fields])
-    return b"WARC/1.1\r\n" + lines.encode("utf-8", "surrogateescape") + b"\r\n"
+def _lines(fields: list[tuple[str, str]]) -> bytes:
+    return "".join([f"{name}: {value}\r\n" for name, value in fields]).encode("utf-8", "surrogateescape")
 
 
 class HeaderDraft:
@@ -116,6 +116,8 @@ class HeaderDraft:
         self._given = pairs_of(given)
         self._added: list[tuple[str, str]] = []
         self._first: dict[str, str] = {}
+        self._made = 0, VERSION
+        """How many added fields are written already, with the version line: those that were checked."""
         for name, value in self._given:
             self._first.setdefault(name.lower(), value)
 
@@ -160,15 +162,16 @@ class HeaderDraft:
     def check(self) -> None:
         """Check the fields against the rules of the standard."""
         fields = [*self._added, *self._given]
+        self._made = len(self._added), VERSION + _lines(self._added)
         if "content-length" not in self._first:
             fields.append(("Content-Length", "1"))
-        raw = _raw(fields)
+        raw = self._made[1] + _lines(fields[len(self._added) :]) + b"\r\n"
         # Only if reading it gives the same names and values, blanks included.
         is_exact = (
             raw.count(b"\n") == len(fields) + 2
             and b"  " not in raw
             and b"\t" not in raw
-            and all(map(is_token, [name for name, _ in fields]))
+            and all(is_token(name) for name, _ in self._given)
         )
         is_known = is_exact and known_shapes.find(raw) is not None
         if not is_known and self._check_each(fields) and raw.isascii():
@@ -198,8 +201,9 @@ class HeaderDraft:
         if "content-length" in self._first:
             return build_record_header([*self._added, *self._given])
         # `check` has seen them all but for those that were made here.
-        fields = [*self._added, ("Content-Length", str(content_length)), *self._given]
-        raw = _raw(fields)
+        count, made = self._made
+        later = [*self._added[count:], ("Content-Length", str(content_length)), *self._given]
+        raw = made + _lines(later) + b"\r\n"
         return RecordHeader(raw, content_length) if len(raw) <= MAX_HEADER_SIZE else parse_record_header(raw)
 
 

@@ -45,7 +45,7 @@ def response_head(
     if reason is None:
         reason = PHRASES.get(status, "")
     names = {name.lower() for name, _ in pairs}
-    if isinstance(body, bytes | bytearray | memoryview):
+    if isinstance(body, Buffer):
         length = memoryview(body).nbytes
     if length is not None and not names & {"content-length", "transfer-encoding"}:
         pairs = [*pairs, ("Content-Length", str(length))]
@@ -74,7 +74,7 @@ def refuse_message_fields(record_fields: Iterable[tuple[str, str]]) -> None:
 def with_head(head: bytes, body: Block) -> Buffer | Iterator[bytes]:
     """Return a message: its head and its body. The type of the body is checked at once."""
     stream = as_stream(body)
-    if isinstance(stream, bytes | bytearray | memoryview):
+    if isinstance(stream, Buffer):
         return b"".join((head, stream))
     # Pieces are passed on as they come: what came before an interruption must not be lost here.
     return chain((head,), iter(partial(read_some, stream, STEP), b""))

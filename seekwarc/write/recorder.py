@@ -28,7 +28,7 @@ from seekwarc.format.words import counted
 from seekwarc.read.digests import BlockDigests
 from seekwarc.write.assembly import OWN_TABLE, stored_bound
 from seekwarc.write.block_reader import BlockSource
-from seekwarc.write.dedup import Original, revisit_of
+from seekwarc.write.dedup import Deduplicator, Original, revisit_of
 from seekwarc.write.header import HeaderDraft, LateHeader, new_id
 from seekwarc.write.options import WriteOptions
 from seekwarc.write.series import MARGIN, FileSeries
@@ -80,7 +80,8 @@ class Recorder:
             written = self._write_expected(draft, opened)
         else:
             written = self._write_spooled(draft, opened)
-        self._note(draft, written)
+        if self._dedup is not None:
+            self._note(self._dedup, draft, written)
         if source.interruption is not None:
             source.interruption.add_note(
                 f"{written.filename}: {counted(written.content_length, 'byte')} that came before are kept in "
@@ -174,17 +175,15 @@ class Recorder:
                 "archived before, and did not become a revisit",
                 stacklevel=4,
             )
-        self._note(written.header, written)
+        self._note(self._dedup, written.header, written)
 
-    def _note(self, draft: HeaderDraft | RecordHeader, written: Written) -> None:
-        if self._dedup is None:
-            return
+    def _note(self, dedup: Deduplicator, draft: HeaderDraft | RecordHeader, written: Written) -> None:
         is_whole = draft.get("WARC-Truncated") is None and draft.get("WARC-Segment-Number") is None
         if is_whole and written.type in ("response", "resource"):
             digest, uri = DefinedFields(written.header).payload_digest, written.target_uri
             date = written.header.get("WARC-Date")
             if digest is not None and uri and written.id and date:
-                self._dedup.add(digest, Original(written.id, uri, date))
+                dedup.add(digest, Original(written.id, uri, date))
 
     def _write_whole(self, draft: HeaderDraft, block: _Block) -> Written:
         revisit = self._revisit(draft, has_payload=self._add_digests(draft, block))

@@ -96,7 +96,8 @@ class FileSeries:
         if self._segmenting and not self.current.assembly.is_bare:
             self.current.assembly.rollback_segment()
         self._segmenting = None
-        self._leave_full()
+        if len(self._files) > 1:
+            self._leave_full()
 
     def _leave_full(self) -> None:
         while len(self._files) > 1:
@@ -122,12 +123,12 @@ class FileSeries:
         if not self._has_room(stored_size):
             self._add_file(self._head)
             self._leave_full()
-        return self.current
+        return self._files[0]
 
     def _has_room(self, stored_size: int) -> bool:
-        assembly = self.current.assembly
-        if self.max_size is None or assembly.is_bare:
+        if self.max_size is None or self.current.assembly.is_bare:
             return True
+        assembly = self.current.assembly
         if assembly.size_bound + stored_size > self.max_size:
             # The size is exact once everything is compressed.
             assembly.flush()

@@ -150,9 +150,13 @@ def poured(spool: SpooledBlock, number: int = 0) -> tuple[bytes, bytes]:
     """Write a segment into a file of its own; return the content of its frames, and the file."""
     target = io.BytesIO()
     layout = FileLayout(open_output(target), "every")
-    layout.begin_record()
-    spool.pour(layout, spool.segments[number])
-    layout.end_record(large=True)
+
+    def step() -> None:
+        layout.begin_record()
+        spool.pour(layout, spool.segments[number])
+        layout.end_record(large=True)
+
+    layout.once(1, step)
     *frames, table = walk(target.getvalue())
     assert table_entries(table) == entries_of(frames)
     return content_of(frames), target.getvalue()
