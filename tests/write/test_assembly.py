@@ -38,6 +38,49 @@ def sizes(data: bytes) -> list[int]:
     return [len(frame.content) for frame in walk(data) if frame.is_data]
 
 
+# Small records.
+
+
+class Counting(io.BytesIO):
+    """Counts what is written to it by how many calls, and raises `KeyboardInterrupt` in one of them."""
+
+    writes = 0
+    fails = -1
+
+    def write(self, data: Any) -> int:
+        self.writes += 1
+        if self.writes == self.fails:
+            super().write(memoryview(data)[: len(data) // 2])
+            raise KeyboardInterrupt
+        return super().write(data)
+
+
+@pytest.mark.parametrize("compression", ["zst", "gz", "none"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_many_small_records_are_written_by_one_call(compression: Any, threads: int) -> None:
+    target = Counting()
+    with seekwarc.open(target, "w", compression=compression, threads=threads) as out:
+        for _ in range(100):
+            out.write("resource", target_uri=URI, **SMALL)
+        out.flush()
+        # A first record waits for nothing, as another form depends on whether it is the only one.
+        assert target.writes <= 3
+
+
+@pytest.mark.parametrize("more", [0, 5])
+def test_an_interrupted_batch_is_placed_once_even_if_it_has_grown(more: int) -> None:
+    target = Counting()
+    with seekwarc.open(target, "w", threads=1) as out:
+        places = [out.write("resource", target_uri=URI, **SMALL) for _ in range(20)]
+        target.fails = target.writes + 1
+        with pytest.raises(KeyboardInterrupt):
+            out.flush()
+        places += [out.write("resource", target_uri=URI, **SMALL) for _ in range(more)]
+    with seekwarc.open(target.getvalue()) as archive:
+        found = [(record.id, record.offset, record.length) for record in archive]
+    assert found == [(it.id, it.offset, it.length) for it in places]
+
+
 # Frame sizes.
 
 
