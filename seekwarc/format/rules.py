@@ -97,9 +97,7 @@ def _is_address(value: str) -> bool:
         address = ipaddress.ip_address(value)
     except ValueError:
         return False
-    if "%" in value:
-        return False  # RFC 4291 has no zones.
-    return address.version == 6 or bool(_is_ipv4(value))
+    return "%" not in value and (address.version == 6 or bool(_is_ipv4(value)))  # RFC 4291 has no zones.
 
 
 @mypyc_attr(native_class=False)
