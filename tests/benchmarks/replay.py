@@ -23,6 +23,7 @@ from typing import Any
 
 import seekwarc
 from seekwarc import tools
+from tests.support.nginx import nginx_command
 
 __all__ = ["Figure", "as_replay_table", "measure"]
 
@@ -59,22 +60,6 @@ EMBEDDING = (
     '<replay-web-page embed="replayonly" noSandbox replayBase="/replay/" '
     f'source="/crawl.wacz" url="{SITE}/PAGE" ts="{DIGITS}" style="height: 600px"></replay-web-page>'
 )
-NGINX = """
-daemon off;
-pid {folder}/pid;
-error_log {folder}/error.log;
-events {{ worker_connections 64; }}
-http {{
-  access_log off;
-  types {{ text/html html; text/javascript js; }}
-  client_body_temp_path {folder}/body;
-  proxy_temp_path {folder}/proxy;
-  fastcgi_temp_path {folder}/fastcgi;
-  uwsgi_temp_path {folder}/uwsgi;
-  scgi_temp_path {folder}/scgi;
-  server {{ listen 127.0.0.1:{port}; root {folder}; }}
-}}
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,8 +288,7 @@ def _pywb(folder: Path, size: int) -> Iterator[list[Player]]:
 
 @contextmanager
 def _web_page(folder: Path, size: int, package: Path | None) -> Iterator[list[Player]]:
-    nginx = shutil.which("nginx")
-    if package is None or nginx is None:
+    if package is None or shutil.which("nginx") is None:
         yield []
         return
     home = folder / f"web-page-{size}"
@@ -318,8 +302,8 @@ def _web_page(folder: Path, size: int, package: Path | None) -> Iterator[list[Pl
     if not packed.exists():
         tools.create_wacz(_gzipped(folder, size), packed)
     port = _free_port()
-    (home / "nginx.conf").write_text(NGINX.format(folder=home, port=port))
-    command = [nginx, "-c", str(home / "nginx.conf"), "-p", str(home), "-e", str(home / "error.log")]
+    lines = "access_log off; types { text/html html; text/javascript js; }"
+    command = nginx_command(home, port, lines, root=home)
     address = f"http://localhost:{port}/"
     with _started("replayweb.page, WACZ", command, port, home, address) as players:
         yield players

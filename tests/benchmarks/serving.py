@@ -22,6 +22,7 @@ from pathlib import Path
 
 import seekwarc
 from seekwarc import tools
+from tests.support.nginx import nginx_command
 
 __all__ = ["Figure", "as_serving_table", "measure"]
 
@@ -36,24 +37,6 @@ request = function()
   local start = math.random(0, {size} - {length})
   return wrk.format("GET", nil, {{["Range"] = string.format("bytes=%d-%d", start, start + {length} - 1)}})
 end
-"""
-NGINX = """
-daemon off;
-master_process off;
-pid {folder}/pid;
-error_log {folder}/error.log;
-events {{ worker_connections 64; }}
-http {{
-  access_log off;
-  sendfile on;
-  keepalive_requests 1000000;
-  client_body_temp_path {folder}/body;
-  proxy_temp_path {folder}/proxy;
-  fastcgi_temp_path {folder}/fastcgi;
-  uwsgi_temp_path {folder}/uwsgi;
-  scgi_temp_path {folder}/scgi;
-  server {{ listen 127.0.0.1:{port}; root {folder}; }}
-}}
 """
 
 
@@ -153,14 +136,12 @@ def _ours(archive: Path) -> Iterator[list[Server]]:
 
 @contextmanager
 def _nginx(folder: Path, film: Path) -> Iterator[list[Server]]:
-    program = shutil.which("nginx")
-    if program is None:
+    if shutil.which("nginx") is None:
         yield []
         return
     port = _free_port()
-    configuration = folder / "nginx.conf"
-    configuration.write_text(NGINX.format(folder=folder, port=port))
-    command = [program, "-c", str(configuration), "-p", str(folder), "-e", str(folder / "error.log")]
+    lines = "access_log off; sendfile on; keepalive_requests 1000000;"
+    command = nginx_command(folder, port, lines, root=folder)
     with _started("nginx, the plain film", command, port, f"/{film.name}", folder) as servers:
         yield servers
 
