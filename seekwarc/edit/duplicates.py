@@ -69,6 +69,8 @@ __all__ = [
 
 MAX_OPEN: Final = 16
 """Files that are open at a time, to compare their records."""
+MAX_KEPT: Final = 4
+"""Records of each that stay open: of one that is compared, more than its payload is asked for."""
 CACHE_SIZE: Final = 4 << 20
 """Bytes of decoded frames that are kept of each."""
 MAX_COMPARED: Final = 4
@@ -103,24 +105,25 @@ class OpenFiles(Closing):
     def __init__(self, files: Mapping[str, str], limits: ReadOptions) -> None:
         self._files = files
         self._limits = limits.but(cache_size=CACHE_SIZE)
-        self._open: OrderedDict[str, Reader] = OrderedDict()
+        self._open: OrderedDict[str, tuple[Reader, Recent[tuple[object, ...], Record]]] = OrderedDict()
 
     def record(
         self, name: str, offset: int, length: int | None, *, table: TableChoice = TableTrust.CLAIMED
     ) -> Record:
         """Open a record of a file."""
-        reader = self._open.get(name)
-        if reader is None:
-            reader = self._open[name] = WholeReader(self._files[name], **self._limits)
+        if name not in self._open:
+            self._open[name] = WholeReader(self._files[name], **self._limits), Recent(MAX_KEPT)
             if len(self._open) > MAX_OPEN:
-                self._open.popitem(last=False)[1].close()
+                self._open.popitem(last=False)[1][0].close()
         self._open.move_to_end(name)
-        return reader.record_at(offset, length or None, table=table)
+        reader, recent = self._open[name]
+        known = recent.get(key := (offset, length, table))
+        return known or recent.put(key, reader.record_at(offset, length or None, table=table))
 
     def close(self) -> None:
         """Close the files. Idempotent."""
         while self._open:
-            self._open.popitem()[1].close()
+            self._open.popitem()[1][0].close()
 
 
 class Changes(Closing):
@@ -213,8 +216,10 @@ class Duplicates(Changes):
         self._known: Recent[Place, Entry | str | None] = Recent(1000)
         self._repeats = Repeats()
         """Digests of the records that may become revisits, or the originals of some."""
-        self._needs_heads = False
-        """Whether a revisit needs the head of its original."""
+        self._ids = Repeats()
+        """IDs of all records."""
+        self._has_revisits = self._needs_heads = False
+        """Whether there is a revisit, and one that needs the head of its original."""
 
     @property
     @override
@@ -228,6 +233,8 @@ class Duplicates(Changes):
     def _noted(self, entry: Entry) -> Entry:
         if entry.status == ELIGIBLE and entry.payload_digest is not None:
             self._repeats.add(entry.payload_digest.key)
+        self._ids.add(entry.id)
+        self._has_revisits |= entry.type == "revisit"
         self._needs_heads |= entry.status == NEEDS_HEAD
         return entry
 
@@ -322,14 +329,14 @@ class Duplicates(Changes):
     def _may_mislead(self, digest: Digest, record: Record, original: Entry) -> bool:
         """Tell whether a reader might find other bytes for a revisit of an original."""
         is_stated = self._record(original).header.get("WARC-Payload-Digest") is not None
-        if not self._table.oldest(1, digest, type="revisit"):
+        if not (self._has_revisits and self._table.oldest(1, digest, type="revisit")):
             return not is_stated and self._is_disputed(digest, record)
         # The new revisit would be the first to state the digest, and lead others there.
         is_new = not is_stated and record.header.get("WARC-Payload-Digest") is None
         return is_new or self._is_disputed(digest, record)
 
     def _shares_id(self, entry: Entry) -> bool:
-        return len(self._table.some(2, id=entry.id)) > 1
+        return entry.id in self._ids and len(self._table.some(2, id=entry.id)) > 1
 
 
 def _described(min_size: int, types: tuple[str, ...], record: Record) -> Entry:

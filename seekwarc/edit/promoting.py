@@ -54,6 +54,10 @@ class Promotions(Closing):
         promoted = sum(other is None for _, other in self._plan.values())
         return promoted, len(self._plan) - promoted
 
+    def __contains__(self, number: int) -> bool:
+        """Tell whether a record is changed."""
+        return number in self._plan
+
     def lost(self, *, promote: bool) -> list[int]:
         """Return the kept revisits whose payloads are lost with the removed records, and plan for the others.
 

@@ -9,18 +9,22 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, Literal
 
 from seekwarc.cdx.beside import names_beside
 from seekwarc.compiling import override
 from seekwarc.edit.closure import Catalogue
+from seekwarc.edit.comparing import Comparison
 from seekwarc.edit.copy_inputs import Part, PartTarget
-from seekwarc.edit.copy_source import LooseRecord, loose_records
+from seekwarc.edit.copy_source import LooseRecord, Place, loose_records
 from seekwarc.edit.copy_target import CopySettings, CopyTarget, Tally
 from seekwarc.edit.mentions import REMOVED, Mention, fragment, in_record, needles_of
 from seekwarc.edit.promoting import Promotions
 from seekwarc.edit.reindexing import Remade, kept_mentions, new_index
+from seekwarc.edit.stored_runs import StoredRun
 from seekwarc.errors import FormatError, TargetError
+from seekwarc.format.seektable import TableTrust
 from seekwarc.format.sidecar import SIDECAR_SUFFIX
 from seekwarc.format.uri import StoredUri, as_utf8
 from seekwarc.frames.dictionary import Dictionary
@@ -30,7 +34,7 @@ from seekwarc.make.sidecars import sidecar
 from seekwarc.make.training import trained_on
 from seekwarc.read.archive_file import ArchiveFile
 from seekwarc.read.options import ReadOptions
-from seekwarc.read.reader import WholeReader
+from seekwarc.read.reader import Reader, WholeReader
 from seekwarc.read.record import Record
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
@@ -47,6 +51,8 @@ STEP: Final = 1 << 20
 STUBBED: Final = frozenset(("response", "resource", "revisit", "conversion"))
 """Types of records of which a stub is kept."""
 STUB: Final = "a stub"
+FEW: Final = 4
+"""One of how many records may be opened at its place: to read all headers in order takes less if more are."""
 OF_INDEXES: Final = (".cdxj", ".fts", ".parquet")
 """How the names end of indexes beside a file."""
 
@@ -263,8 +269,8 @@ class Removal:
             report.removed = self._removed.kept.count(1, first, stop)
             report.records = stop - first - report.removed
             if report.removed:
-                left = self._note(number, final or part.name, named, saved)
-                if not left:
+                self._note(number, final or part.name, saved)
+                if not self._has_more(number, named):
                     self.empty.add(number)
             if number in self._without:
                 report.outcome = "deleted" if in_place else "left out"
@@ -274,15 +280,12 @@ class Removal:
             if report.outcome in ("replaced", "deleted"):
                 report.backup = self.backups.get(part.name)
 
-    def _note(self, number: int, final: str, named: set[int], saved: set[int]) -> bool:
-        """Note the removed records of a file; tell whether more is left than warcinfo records without use."""
-        part, removed, left = self._parts[number], self._removed, False
+    def _note(self, number: int, final: str, saved: set[int]) -> None:
+        """Note the removed records of a file."""
+        part = self._parts[number]
         kept = part.dictionary if self.dictionaries == "kept" else None
         with WholeReader(part.target, **self._limits) as archive:
-            for each, record in enumerate(archive, removed.starts[number]):
-                if not removed.kept[each]:
-                    left |= record.type != "warcinfo" or removed.ids[each] in named
-                    continue
+            for each, record in self._gone(number, archive):
                 self._needles |= needles_of(record, with_digest=each not in saved)
                 self.records.append(_as_removed(record, part.name))
                 if (record.type or "").lower() in STUBBED:
@@ -291,7 +294,26 @@ class Removal:
                     self.mentions.append(
                         Mention(final, 0, "dictionary", "payload", record.id or "", "dictionary")
                     )
-        return left
+
+    def _gone(self, number: int, archive: Reader) -> Iterator[tuple[int, Record]]:
+        """Yield the removed records of a file, with their numbers: a few are opened at their places."""
+        removed, (first, stop) = self._removed, self._removed.starts[number : number + 2]
+        gone = [*removed.kept_in(number)]
+        if len(gone) * FEW > stop - first or any(removed.skips[each] for each in gone):
+            yield from self._numbered(number, archive, kept=False)
+            return
+        for each in gone:
+            length = removed.lengths[each] or None
+            yield each, archive.record_at(removed.offsets[each], length, table=TableTrust.SCANNED)
+
+    def _has_more(self, number: int, named: set[int]) -> bool:
+        """Tell whether more is left of a file than warcinfo records without use."""
+        removed, (first, stop) = self._removed, self._removed.starts[number : number + 2]
+        left = (each for each in range(first, stop) if not removed.kept[each])
+        if any(removed.kinds[each] or removed.ids[each] in named for each in left):
+            return True
+        with WholeReader(self._parts[number].target, **self._limits) as archive:
+            return any(it.type != "warcinfo" for _, it in self._numbered(number, archive, kept=True))
 
     def _trained(self, changed: Iterable[int]) -> Dictionary | None:
         """Return a dictionary for files that have had one, trained on what is kept of them."""
@@ -320,10 +342,18 @@ class Removal:
         kept = [each for each in range(first, stop) if not removed.kept[each]]
         with closing(OrderedWork(threads_for(threads))) as work:
             new = CopyTarget(output, work, settings, self.tally)
-            places = lambda: map(removed.place, kept)  # noqa: E731
-            with closing(part.placed(settings.dictionary, places, self._on_progress, None)) as records:
-                for each, record in zip(kept, records, strict=True):
-                    change = self._promotions.change_of(each)
+            together, left = settings.tables != "every", iter(kept)
+            found = part.placed(
+                settings.dictionary,
+                lambda: map(self._place, kept),
+                self._on_progress,
+                None,
+                together=together,
+            )
+            with closing(found) as records:
+                for record in records:
+                    first, *_ = islice(left, len(record.frames) if isinstance(record, StoredRun) else 1)
+                    change = self._promotions.change_of(first)
                     new.add(record if change is None else change.record(part.name))
             for stub in self._stubs(number):
                 new.add(stub, again=True)
@@ -331,6 +361,11 @@ class Removal:
             new.seal()
         self.size += new.size
         self.written += 1
+
+    def _place(self, number: int) -> Place:
+        """Return where a kept record is. One that is changed is not copied together with others."""
+        place = self._removed.place(number)
+        return place._replace(content=0) if number in self._promotions else place
 
     def _stubs(self, number: int) -> Iterator[LooseRecord]:
         uris = self._captured[number]
@@ -351,19 +386,22 @@ class Removal:
 
     def _compare(self, number: int, made: str, final: str) -> None:
         """Compare a new file with what was to be kept, and note what it still mentions."""
-        part = self._parts[number]
-        source = self._on_progress(open_source(part.target), "comparing")
-        with WholeReader(source, **self._limits) as old, WholeReader(made, **self._limits) as new:
-            copies = iter(new)
-            for each, record in self._numbered(number, old, kept=True):
-                change, copy = self._promotions.change_of(each), next(copies, None)
-                header = record.header if change is None else change.header
-                pieces = _pieces(record) if change is None else change.pieces()
-                if copy is None or copy.header.raw != header.raw or not _has_block(copy, pieces):
+        part, removed = self._parts[number], self._removed
+        is_same = part.problem(None) is None or (part.compression == "zst" and self.dictionaries == "kept")
+        first, stop = removed.starts[number : number + 2]
+        with Comparison(part, made, self._on_progress, has_same_form=is_same) as pair:
+            copies = pair.copies()
+            for each in (it for it in range(first, stop) if not removed.kept[it]):
+                copy, change, place = (
+                    next(copies, None),
+                    self._promotions.change_of(each),
+                    removed.place(each),
+                )
+                if copy is None or not pair.is_equal(copy, place, change):
                     raise FormatError(
                         "the copy of this record is not equal to it, so no file was made; please report this",
                         source=part.name,
-                        offset=record.offset,
+                        offset=place.offset,
                     )
                 self.mentions += in_record(copy, final, self._needles)
 
@@ -453,14 +491,3 @@ def _sidecar_of(old: str, made: PathOutput, existing: Existing) -> PathOutput | 
     output.write(stored.getvalue())
     output.flush()
     return output
-
-
-def _pieces(record: Record) -> Iterator[bytes]:
-    with record.block.open() as block:
-        while data := block.read(STEP):
-            yield data
-
-
-def _has_block(record: Record, pieces: Iterator[bytes]) -> bool:
-    with record.block.open() as block:
-        return all(block.read(len(data)) == data for data in pieces) and not block.read(1)

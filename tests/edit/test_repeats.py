@@ -47,3 +47,5 @@ def test_dedupe_looks_up_no_digest_that_only_one_record_has(tmp_path, monkeypatc
         out.write_response("http://example.org/again", noise(2000, 7), status=200)
     assert tools.dedupe([tmp_path / "a.warc.zst", tmp_path / "b.warc.zst"], dry_run=True).revisits == 1
     assert asked
+    # No ID is shared, and there is no revisit: neither is looked up.
+    assert not any("id" in values or "type" in values for values in asked)
