@@ -21,7 +21,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import BinaryIO, Final, NamedTuple
 
@@ -60,7 +60,7 @@ def stored_bound(content_size: int) -> int:
 
 class _SmallRecord(NamedTuple):
     step: int
-    """A number: its batch is put into the file in the step of its last record."""
+    """Number of the step that puts it into the file."""
     contents: tuple[bytes, ...]
     """The content of each of its frames."""
     regular: bool
@@ -341,21 +341,17 @@ class RecordAssembly:
             return [[next(frames) for _ in record.contents] for record in batch]
 
         def deliver(encoded: list[list[EncodedFrame]]) -> None:
-            self.layout.once(batch[-1].step, partial(self._place, batch, encoded, self.layout.last_step))
+            for record, frames in zip(batch, encoded, strict=True):
+                self.layout.once(record.step, partial(self._place, record, frames))
 
         self._work.submit(encode, deliver)
-        # If this is interrupted, the batch is submitted again, perhaps with more: no record is placed twice.
+        # If this is interrupted, the batch is submitted again; but no step is done twice.
         self._batch, self._batch_size = [], 0
 
-    def _place(
-        self, batch: Sequence[_SmallRecord], encoded: list[list[EncodedFrame]], last_step: int
-    ) -> None:
-        layout = self.layout
-        for record, frames in zip(batch, encoded, strict=True):
-            if record.step > last_step:
-                layout.begin_record()
-                layout.add(*frames)
-                self._end_record(record.written, record.accepted, large=False, regular=record.regular)
+    def _place(self, record: _SmallRecord, frames: list[EncodedFrame]) -> None:
+        self.layout.begin_record()
+        self.layout.add(*frames)
+        self._end_record(record.written, record.accepted, large=False, regular=record.regular)
 
     # Large records.
 

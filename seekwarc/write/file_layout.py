@@ -42,8 +42,6 @@ Entries: TypeAlias = "tuple[array[int], array[int], array[int]]"
 
 CHECKSUM_OF_NOTHING: Final = content_checksum(b"")
 STEP: Final = 1 << 20
-MAX_WAITING: Final = 64 << 10
-"""A piece of this size is written with those before it; shorter ones wait until their step ends."""
 
 
 @dataclass(slots=True)
@@ -109,13 +107,6 @@ class FileLayout:
             self._covered = existing.has_table
         self._done = self._state(0)
         self._dirty = False
-        self._pieces: list[bytes] = []
-        """What the current step has yet to write: many small records are written by one call."""
-
-    @property
-    def last_step(self) -> int:
-        """Number of the last step that was done."""
-        return self._done.step
 
     def once(self, number: int, step: Callable[[], None]) -> None:
         """Do a step, unless it or a later one was done."""
@@ -125,7 +116,6 @@ class FileLayout:
                 self._output.mark()
             self._dirty = True
             step()
-            self._pour_out()
             self._done = self._state(number)
             self._dirty = False
 
@@ -155,7 +145,6 @@ class FileLayout:
         if not self._dirty:
             return
         done = self._done
-        self._pieces = []
         if not self._output.rollback(done.offset - self._begin):
             raise SeekWarcError(
                 "writing failed before, and the output cannot be cut back", source=self._output.name
@@ -190,31 +179,25 @@ class FileLayout:
 
     def add(self, *frames: EncodedFrame) -> None:
         """Append frames of the current record."""
-        for frame in frames:
-            self.pour(frame.data)
+        if not frames:
+            return
+        self._output.write(frames[0].data if len(frames) == 1 else b"".join([it.data for it in frames]))
         self.note([(len(it.data), it.content_size, it.checksum) for it in frames])
 
     def add_skippable(self, frame: bytes) -> None:
         """Append a frame without content."""
-        self.pour(frame)
+        self._output.write(frame)
         self.note([(len(frame), 0, CHECKSUM_OF_NOTHING)])
 
     def pour(self, data: bytes) -> None:
         """Append bytes of frames, which `note` then lists."""
-        self._pieces.append(data)
-        if len(data) >= MAX_WAITING:
-            self._pour_out()
-
-    def _pour_out(self) -> None:
-        if self._pieces:
-            self._output.write(b"".join(self._pieces))
-            self._pieces = []
+        self._output.write(data)
 
     def add_part(self, stored: BinaryIO, entries: Entries, *, covered: bool) -> None:
         """Append whole records that another layout has written, and list their frames."""
         self._covered = covered and self.offset == self._begin
         while data := stored.read(STEP):
-            self.pour(data)
+            self._output.write(data)
             self.offset += len(data)
         for listed, further in zip(self.entries, entries, strict=True):
             listed.extend(further)
@@ -297,7 +280,7 @@ class MemberLayout(FileLayout):
     @override
     def begin_record(self) -> None:
         super().begin_record()
-        self.pour(GZIP_HEADER)
+        self._output.write(GZIP_HEADER)
         self.offset += len(GZIP_HEADER)
         self._member = 0, 0
 
@@ -321,6 +304,6 @@ class MemberLayout(FileLayout):
     @override
     def end_record(self, *, large: bool, regular: bool = True) -> tuple[int, int]:
         trailer = gzip_trailer(*self._member)
-        self.pour(trailer)
+        self._output.write(trailer)
         self.offset += len(trailer)
         return super().end_record(large=large, regular=regular)
