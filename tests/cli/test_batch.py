@@ -272,7 +272,7 @@ def test_a_terminal_is_shown_how_far_all_files_are(folder, tmp_path) -> None:
         (("a.warc", "-o", "b.warc.zst", "--to-dir", "new"), "give only one of them"),
         (("-", "--to-dir", "new"), "standard input has no name"),
         (("", "--to-dir", "new"), "name is empty"),
-        (("a.warc", "--to-dir", "file"), "file: cannot be created"),
+        (("a.warc", "--to-dir", "file"), "file: the folder cannot be created"),
         (("a.warc", "--to-dir", "new", "--jobs", "0"), "--jobs"),
         (("a.warc", "--to-dir", "new", "--jobs", "many"), "--jobs"),
     ],

@@ -94,6 +94,7 @@ def test_json_tells_everything(command, crawl, damaged, tmp_path) -> None:
         "target": str(tmp_path / "saved.warc.zst"),
         "status": "problems",
         "error": None,
+        "dry_run": False,
         "records": 4,
         "stored_size": damaged.stat().st_size,
         "target_size": (tmp_path / "saved.warc.zst").stat().st_size,

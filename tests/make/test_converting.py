@@ -179,7 +179,7 @@ def test_a_source_that_fails_leaves_nothing(tmp_path, to) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("to", ["zst", "gz", "none"])
 @pytest.mark.parametrize("form", ["bytes", "gzip", "plain"])
-@pytest.mark.parametrize("length", [0, 1, 30, 400, 1_000_000, 2_400_000])
+@pytest.mark.parametrize("length", [0, 1, 30, 400, 1_000_000, -1000])
 def test_a_cut_source_is_an_error_and_leaves_nothing(tmp_path, to, form, length) -> None:
     made = some_records() if form == "bytes" else getattr(some_records(), form)()
     offsets = {put.offset for put in made.records}
