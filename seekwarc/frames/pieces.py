@@ -27,6 +27,7 @@ from seekwarc.frames.decoder import FrameDecoder
 from seekwarc.frames.scan import Window, cut_frame, frame_start_at
 
 __all__ = [
+    "GZIP_STEP",
     "WHOLE_FRAME",
     "Compression",
     "EmptyFrame",

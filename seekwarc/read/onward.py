@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from seekwarc.errors import FormatError, LimitError, TruncatedError
+from seekwarc.frames.pieces import GZIP_STEP
 from seekwarc.read.search import RecordSearch
 
 if TYPE_CHECKING:
@@ -20,10 +21,19 @@ if TYPE_CHECKING:
     from seekwarc.read.archive_file import ArchiveFile
     from seekwarc.read.record import Record
 
-__all__ = ["records_past_damage"]
+__all__ = ["reach_of", "records_past_damage"]
 
 RecordsFrom = Callable[[int], "Iterator[Record]"]
 OnError = Callable[[FormatError], object]
+
+
+def reach_of(stop: int | None, compression: Compression) -> int | None:
+    """Return how far the bytes of a part may be read ahead.
+
+    What is wrong with a gzip member may show in the bytes after it alone, as when some of its own are lost.
+    Whether it has a record must not depend on where parts end.
+    """
+    return stop if stop is None or compression != "gz" else stop + GZIP_STEP
 
 
 def records_past_damage(

@@ -262,12 +262,12 @@ class Reader(Closing):
     def _past_damage(
         self, compression: Compression, start: int, stop: int | None, told: OnError
     ) -> Iterator[Record]:
-        from seekwarc.read.onward import records_past_damage
+        from seekwarc.read.onward import reach_of, records_past_damage
 
-        file = self._file
+        file, reach = self._file, reach_of(stop, compression)
 
         def records_from(offset: int) -> Iterator[Record]:
-            return _records_from(file, compression, file.window(stop), offset)
+            return _records_from(file, compression, file.window(reach), offset)
 
         on_error = told if callable(told) else _raise if told == "raise" else _skip
         on_misfit = told if callable(told) else _raise

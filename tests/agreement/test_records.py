@@ -180,6 +180,16 @@ def agree(path: Path) -> None:
     assert passed == expected[:last] or (warned and set(passed) <= set(expected))
 
 
+@pytest.mark.parametrize(("form", "seed"), [("arc.gz", 1022), ("of pairs.warc.gz", 1043)])
+def test_a_part_that_ends_with_a_damaged_member_has_no_record_more(
+    form: str, seed: int, tmp_path: Path
+) -> None:
+    """What is wrong with such a member shows in the bytes after it, which are in the next part."""
+    path = tmp_path / f"a.{form}"
+    path.write_bytes(made(form, random.Random(f"{form} {seed}")))
+    agree(path)
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("first", [0, pytest.param(1000, marks=pytest.mark.slow)])
 def test_all_ways_find_the_same_records(form: str, first: int, tmp_path: Path) -> None:

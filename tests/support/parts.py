@@ -17,6 +17,7 @@ from seekwarc.jobs import parts, workers
 from seekwarc.jobs.outcome import Job, Outcome, Status
 from seekwarc.jobs.progress import counting
 from seekwarc.jobs.work import JobContext, Report, Work, attempt
+from seekwarc.scale import searched
 from tests.support.foreign import Foreign, gzip_member, text, warc_header
 from tests.support.writing import noise
 
@@ -49,6 +50,8 @@ def small_parts(monkeypatch: pytest.MonkeyPatch, size: int = 4 << 10) -> Parts:
     monkeypatch.setattr(parts, "MIN_SIZE", 1)
     monkeypatch.setattr(parts, "MIN_PART", size)
     monkeypatch.setattr(parts, "MAX_PART", size)
+    # Otherwise a damaged place among members for 64 KiB would be in the first part.
+    monkeypatch.setattr(searched, "MAX_BLOCK", size)
     monkeypatch.setattr(workers, "run_in_order", counted.run)
     return counted
 

@@ -133,7 +133,8 @@ class _File(Content):
 
     def cut(self, start: int, stop: int) -> bytes:
         with self.path.open("rb") as file:
-            return os.pread(file.fileno(), stop - start, start)
+            file.seek(start)
+            return file.read(stop - start)
 
 
 def _serve(folder: str) -> None:
