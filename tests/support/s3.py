@@ -7,7 +7,6 @@ it. `folder_as_bucket` has a process that knows no more than GET of ranges, and 
 from __future__ import annotations
 
 import contextlib
-import os
 import random
 import subprocess
 import sys
