@@ -98,9 +98,6 @@ class Wanted:
                 row.payload = self._payload_of(record)
             if self.text:
                 row.text = record.payload.text(main=self.main, text_only=self.text_only)
-            if self.payload_size or self.payload or self.text:
-                # The bytes were read, so the row stays, whatever becomes of those that cannot be read.
-                row.error = record.payload.problem
         except SeekWarcError as error:
             row.problem = error
         row.weight += len(filename) + self._weight(header.raw)
@@ -217,7 +214,7 @@ class Rows:
             row.error = _text(row.problem)
             # Its traceback would hold on to what it was found in.
             row.problem = None
-        elif row.error is None and is_shared(record):
+        elif is_shared(record):
             row.error = SHARED
         row.length = record.length if record.has_length else None
         return True

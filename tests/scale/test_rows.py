@@ -10,7 +10,7 @@ import seekwarc
 from seekwarc.errors import SeekWarcError
 from seekwarc.read.options import DEFAULTS
 from seekwarc.read.selection import Selection
-from seekwarc.scale.rows import OnError, Row, Rows, Wanted
+from seekwarc.scale.rows import Row, Rows, Wanted
 from seekwarc.scale.split import Split
 from tests.support.writing import noise
 
@@ -78,21 +78,3 @@ def test_a_row_keeps_the_text_of_an_error_only(tmp_path) -> None:
     wanted = Wanted(**PLACE_ONLY, max_payload=0, decoded=False, main=False)
     with pytest.raises(SeekWarcError):
         list(Rows(wanted, None, "raise", DEFAULTS).of(missing))
-
-
-@pytest.mark.parametrize("wanted", ["payload_size", "payload"])
-@pytest.mark.parametrize("on_error", ["row", "skip", "raise"])
-def test_a_row_tells_of_chunks_that_break_off(tmp_path, wanted: str, on_error: OnError) -> None:
-    out = io.BytesIO()
-    block = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n"
-    with seekwarc.open(out, "w") as writer:
-        fields = {"content_type": "application/http;msgtype=response", "date": "2026-11-05T12:00:00Z"}
-        writer.write("response", target_uri="http://a.org/", block=block, **fields)
-    path = tmp_path / "cut.warc.zst"
-    path.write_bytes(out.getvalue())
-    made = Wanted(**{**PLACE_ONLY, wanted: True}, max_payload=len(BODY), decoded=False, main=False)
-    (row,) = Rows(made, None, on_error, DEFAULTS).of(Split(str(path), "records", 0))
-    with seekwarc.open(path) as archive:
-        payload = next(iter(archive)).payload
-        assert payload.pread(0, 9) == b"abcde"
-        assert row.error == payload.problem is not None
