@@ -463,7 +463,10 @@ def test_digests_that_nobody_wants_are_not_computed() -> None:
 def test_a_record_is_seen_at_once_to_be_right_with_its_end_alone() -> None:
     block = HTTP + b"body"
     header = header_of(len(block), (BLOCK, sha1(block)))
-    assert check_header(parse_record_header(header)) == [], "headers of its shape are known from here on"
+    parsed = parse_record_header(header)
+    # A process that has met many shapes of headers learns one more only after some of it.
+    for _ in range(100):
+        assert check_header(parsed) == []
     content = header + block
     assert right_digests(content + b"\r\n\r\n") == 1
     for end in (b"", b"\r\n\r", b"\r\n\n\r", b"abcd"):
