@@ -40,7 +40,6 @@ def may(
     return path
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(5))
 def test_every_payload_of_a_chain_is_found_from_the_file_that_has_its_revisit(
     tmp_path: Path, seed: int

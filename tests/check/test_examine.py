@@ -67,7 +67,6 @@ def test_a_readable_header_of_a_damaged_record_is_given() -> None:
     assert found[4].header.raw == put.header
 
 
-@pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("seed", range(10))
 def test_ranges_are_in_order_and_do_not_overlap(form, seed) -> None:

@@ -67,7 +67,6 @@ def test_layouts_are_copied_alike(layout: Foreign, min_size: int) -> None:
         alike(layout.bytes(), Path(folder), min_size=min_size)
 
 
-@pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", range(8))
 def test_frames_that_cannot_be_copied_end_a_run(seed: int, tmp_path: Path) -> None:
     done = alike(many(seed).bytes(), tmp_path, min_size=100)

@@ -18,7 +18,7 @@ from seekwarc.errors import FormatError, NotFoundError
 from tests.support.foreign import Foreign
 from tests.support.rounds import rounds
 
-EXAMPLES, MORE = 5, rounds(105)
+EXAMPLES, MORE = 10, rounds(100)
 SHARES = 20
 URIS = [f"http://example.org/{name}" for name in "abc"]
 DAYS = [f"2026-01-0{day}T00:00:00" for day in range(1, 7)]

@@ -159,12 +159,12 @@ class Schedule:
 # What is interrupted while it is made cannot be closed by anything but its destructor.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.usefixtures("few_objects")
-@pytest.mark.parametrize("part", one_in(20, range(20)))
+@pytest.mark.parametrize("part", one_in(10, range(10)))
 def test_no_written_record_is_lost_whatever_fails(
     part: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk = Disk(monkeypatch)
-    for number in range(rounds(100)):
+    for number in range(rounds(200)):
         folder = tmp_path / str(number)
         folder.mkdir()
         try:

@@ -84,7 +84,6 @@ def read_in_order(archive: ZipArchive) -> list[bytes]:
     return found
 
 
-@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(5))
 def test_small_members_afar_that_are_read_in_order_take_few_requests(seed: int) -> None:
     rnd = random.Random(seed)
