@@ -77,7 +77,7 @@ HEAVY = {
 """What `import seekwarc` must not cost."""
 
 STORE_NOTHING = {"ABC", "Generic", "Mapping", "Protocol", "dict", "io.RawIOBase"}
-STORE_NOTHING |= {"IntEnum", "NamedTuple", "StrEnum", "TypedDict"}
+STORE_NOTHING |= {"IntEnum", "NamedTuple", "StrEnum"}
 """Bases of compiled classes whose constructors store nothing in attributes."""
 
 MAY_ASSERT = {

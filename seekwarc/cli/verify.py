@@ -180,7 +180,7 @@ class _Checked:
 def _verify(
     options: argparse.Namespace, passed: dict[str, str] | None, job: Job, context: JobContext
 ) -> tuple[Status, _Checked | None]:
-    """Verify a file that has not passed, see `_Report.passed`, which is None without --report."""
+    """Verify a file, unless the report of an earlier run says that it passed then."""
     stored = open_source(input_target(job.source))
     with searchable(stored, check_head=lambda head: detect(head, stored.name)) as source:
         if passed is not None:

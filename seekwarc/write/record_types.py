@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Literal, Protocol, TypeAlias, TypedDict, Unpack, cast
 
-from seekwarc.compiling import Buffer, mypyc_attr
+from seekwarc.compiling import Buffer
 from seekwarc.format.dates import WarcDate, format_date
 from seekwarc.format.digest import Digest
 from seekwarc.format.header_fields import format_fields
@@ -76,7 +76,6 @@ _PASSED_ON = ("date", "record_id", "length", "on_interrupt")
 _KNOWN = {*_FIELDS, *_IDS, *_PASSED_ON, "refers_to_date", "concurrent_to", "headers"}
 
 
-@mypyc_attr(allow_interpreted_subclasses=True)
 class TypedWrites(ABC):
     """A method for each type of record. All of them end in `write`."""
 
