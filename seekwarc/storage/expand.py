@@ -101,9 +101,9 @@ def expand(
     """Yield the given files, those in the given folders, and those that match the given patterns.
 
     In a folder and its subfolders, archives are recognized by name: .warc, .warc.gz, .warc.zst, .arc,
-    .arc.gz, .wacz. Hidden files are skipped. In a pattern (`crawls/*.warc.zst`), `**` means folders at any
-    depth; a file that has this very name is taken instead. In an object store, a URL that ends with a slash
-    is a folder. A WACZ means the WARC files in it: `crawl.wacz!/archive/data.warc.gz`. Crawlers leave these
+    .arc.gz, .wacz. Hidden files, pipes and sockets are skipped. In a pattern (`crawls/*.warc.zst`), `**`
+    means folders at any depth; a file that has this very name is taken instead. In an object store, a URL
+    that ends with a slash is a folder. A WACZ means the WARC files in it: `crawl.wacz!/archive/data.warc.gz`. Crawlers leave these
     in the folder `archive` beside the WACZ, too: one that is there, with the same size, comes once. A WACZ
     that has others as members means the WARC files in these, and so does a list of WACZ files in JSON that is
     named (`resources`, each with a `path` in the folder of the list), as replayweb.page takes them.
@@ -301,7 +301,15 @@ def _archives_below(folder: str, leave_out: str | None) -> list[str]:
     """Return the archives in a folder, and then each folder in it that cannot be listed, as `expand` does."""
     unlisted: list[str] = []
     found = _finished(walk(folder, leave_out, lambda error: unlisted.append(error.filename)))
-    return [path for path in found if _is_taken(path)] + unlisted
+    return [path for path in found if _is_taken(path) and not _is_stream(path)] + unlisted
+
+
+def _is_stream(path: str) -> bool:
+    """Tell whether a path leads to a pipe, a socket or a device; opening one of those can wait for ever."""
+    if os.path.isfile(path) or not os.path.exists(path):
+        return False
+    _pass_over(path, IS_OTHER)
+    return True
 
 
 def _is_taken(path: str) -> bool:

@@ -217,6 +217,16 @@ def test_what_is_passed_over_in_a_folder_is_noted(tree: Path) -> None:
     assert str(expanded) == "6 files; 5 passed over: 1 unfinished (.open), 1 empty, 3 other"
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_in_a_folder_is_passed_over_and_one_that_is_named_is_taken(tree: Path) -> None:
+    pipe = "crawls/b/pipe.warc"
+    os.mkfifo(pipe)
+    with noting() as expanded:
+        assert pipe not in names("crawls"), "opening it would wait for who writes into it"
+    assert expanded.passed_over[pipe] == "other"
+    assert names(pipe) == [pipe]
+
+
 def test_an_index_is_recognised_by_its_name() -> None:
     assert index_ending("a/crawl.cdxj") == ".cdxj"
     assert index_ending(Path("CRAWL.CDXJ")) == ".cdxj"
