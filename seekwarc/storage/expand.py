@@ -103,10 +103,11 @@ def expand(
     In a folder and its subfolders, archives are recognized by name: .warc, .warc.gz, .warc.zst, .arc,
     .arc.gz, .wacz. Hidden files, pipes and sockets are skipped. In a pattern (`crawls/*.warc.zst`), `**`
     means folders at any depth; a file that has this very name is taken instead. In an object store, a URL
-    that ends with a slash is a folder. A WACZ means the WARC files in it: `crawl.wacz!/archive/data.warc.gz`. Crawlers leave these
-    in the folder `archive` beside the WACZ, too: one that is there, with the same size, comes once. A WACZ
-    that has others as members means the WARC files in these, and so does a list of WACZ files in JSON that is
-    named (`resources`, each with a `path` in the folder of the list), as replayweb.page takes them.
+    that ends with a slash is a folder. A WACZ means the WARC files in it:
+    `crawl.wacz!/archive/data.warc.gz`. Crawlers leave these in the folder `archive` beside the WACZ, too:
+    one that is there, with the same size, comes once. A WACZ that has others as members means the WARC
+    files in these, and so does a list of WACZ files in JSON that is named (`resources`, each with a `path`
+    in the folder of the list), as replayweb.page takes them.
 
     A folder in a folder that cannot be listed is yielded itself, as a file that cannot be opened.
 
