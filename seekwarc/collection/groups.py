@@ -155,12 +155,13 @@ class Shares:
 
     Args:
         groups: Counts the records.
-        savings: Notes the captures.
+        savings: Notes the captures, if given.
         size: Size of the file in bytes, if known.
     """
 
-    def __init__(self, groups: Groups, savings: Savings, size: int | None = None) -> None:
-        self._groups, self._savings, self._size = groups, savings, size
+    def __init__(self, groups: Groups, savings: Savings | None = None, size: int | None = None) -> None:
+        self._groups, self._size = groups, size
+        self._savings = savings if savings is not None else Savings()
         self._begin = 0
         """The offset of the open records, or that of a frame in which the last one goes on."""
         self._content = 0

@@ -13,7 +13,7 @@ import logging
 import os
 import re
 import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ from seekwarc.cdx.places import base_name, folder_of, located
 from seekwarc.closing import Closing, Recent
 from seekwarc.collection.collection import Collection
 from seekwarc.collection.entry import CAPTURE_TYPES, Entry, OnDamage, describe, described, is_place
-from seekwarc.collection.groups import GROUPINGS, Groups, Savings, group_of
+from seekwarc.collection.groups import GROUPINGS, Groups, Savings, Shares, group_of
 from seekwarc.collection.parts import JoinedParts
 from seekwarc.collection.record_table import SURT, RecordTable
 from seekwarc.errors import (
@@ -144,16 +144,16 @@ class Library(Closing):
         self._readings: list[tuple[FileState, Readings]] = [
             (
                 state,
-                partial(_of_file, reader, state.note)
+                partial(self._of_file, reader, state.note)
                 if index is None
-                else partial(_of_index, index, source.name, reader.name),
+                else partial(self._counted, partial(_of_index, index, source.name, reader.name)),
             )
             for state, source, reader, index in zip(states, archives, readers, indexed, strict=False)
         ]
         shown = iter(self.names[len(archives) :])
         for source, names in lists:
             entries = partial(index_entries, source, {name: next(shown) for name in names})
-            self._readings.append((FileState(source.name, source.size or 0), entries))
+            self._readings.append((FileState(source.name, source.size or 0), partial(self._counted, entries)))
         self.files = [state for state, _ in self._readings]
         """The files that are scanned for records: archives, and indexes of archives."""
         self.archives = dict(zip((it.name for it in (*archives, *listed)), readers, strict=True))
@@ -224,17 +224,38 @@ class Library(Closing):
             if not is_place(entry):
                 state.records += 1
                 state.problems += entry.problem is not None
-                self._count(entry)
         batch.clear()
 
-    def _count(self, entry: Entry) -> None:
-        stored_size = entry.length or 0
-        for by, groups in self.groups.items():
-            groups.add(group_of(entry, by), entry.size or 0, stored_size)
-        if entry.type in CAPTURE_TYPES:
-            digest = entry.payload_digest
-            text = digest.value if digest is not None else None
-            self.savings.add(text, stored_size, is_revisit=entry.type == "revisit")
+    def _of_file(self, reader: Reader, on_damage: OnDamage) -> Iterator[tuple[int, Entry]]:
+        records: deque[Record] = deque()
+        shares = {
+            by: Shares(groups, self.savings if by == "type" else None, reader.size)
+            for by, groups in self.groups.items()
+        }
+        for entry in entries_of(reader, on_damage, records.append):
+            if not is_place(entry):
+                record = records.popleft()
+                following = (records[0].offset, records[0].skip) if records else None
+                is_shared = following is not None and following[0] <= record.offset
+                is_damaged = entry.length is None and not is_shared
+                for by, groups in self.groups.items():
+                    name = group_of(entry, by)
+                    shares[by].add(record, name, following, is_damaged=is_damaged)
+                    if is_damaged:
+                        groups.add(name, record.size, 0)
+            yield entry.offset + (entry.length or 0), entry
+
+    def _counted(self, entries: Readings) -> Iterator[tuple[int, Entry]]:
+        """Count the records of an index, whose lines may have any order."""
+        for position, entry in entries():
+            stored_size = entry.length or 0
+            for by, groups in self.groups.items():
+                groups.add(group_of(entry, by), entry.size or 0, stored_size)
+            if entry.type in CAPTURE_TYPES:
+                digest = entry.payload_digest
+                text = digest.value if digest is not None else None
+                self.savings.add(text, stored_size, is_revisit=entry.type == "revisit")
+            yield position, entry
 
     def record_id(self, file: str, offset: int, skip: int = 0) -> str:
         """Return the ID of the record that begins at an offset of a file."""
@@ -341,14 +362,14 @@ def _is_of(entry: Entry | None, date: WarcDate | None) -> bool:
     return timestamp_of(entry.date) == timestamp_of(date)
 
 
-def entries_of(reader: Reader, on_damage: OnDamage) -> Iterator[Entry]:
-    """Yield an entry for each record of a file, and for damage. If anything is wrong, the entry says so."""
-    return described(reader, _described, on_damage=on_damage, places=True)
+def entries_of(
+    reader: Reader, on_damage: OnDamage, on_record: Callable[[Record], object] | None = None
+) -> Iterator[Entry]:
+    """Yield an entry for each record of a file, and for damage. If anything is wrong, the entry says so.
 
-
-def _of_file(reader: Reader, on_damage: OnDamage) -> Iterator[tuple[int, Entry]]:
-    for entry in entries_of(reader, on_damage):
-        yield entry.offset + (entry.length or 0), entry
+    `on_record` is called with each record that is found: with the next one before an entry is yielded.
+    """
+    return described(reader, partial(_described, on_record), on_damage=on_damage, places=True)
 
 
 def _of_index(index: IndexBeside, name: str, shown: str) -> Iterator[tuple[int, Entry]]:
@@ -358,7 +379,9 @@ def _of_index(index: IndexBeside, name: str, shown: str) -> Iterator[tuple[int, 
             yield 0, replace(entry, table=TableTrust.CLAIMED)
 
 
-def _described(record: Record) -> Entry:
+def _described(on_record: Callable[[Record], object] | None, record: Record) -> Entry:
+    if on_record is not None:
+        on_record(record)
     try:
         return describe(record, media_type=payload_type)
     except SourceError:

@@ -80,7 +80,7 @@ _SCHEMAS: Final = {
     "Group": _object(
         name=_text("Null: records that have none", null=True),
         records=_count(),
-        content_size=_count("Lengths of their blocks"),
+        content_size=_count("Their decompressed size"),
         stored_size=_count(),
     ),
     "Glance": _object(

@@ -135,10 +135,10 @@ def test_one_file_that_fails_does_not_stop_the_others(tmp_path, portal, monkeypa
         path.write_bytes(SOUND)
     entries_of = library_module.entries_of
 
-    def fail(reader, on_damage):
+    def fail(reader, *callbacks):
         if reader.name == "a.warc":
             raise ZeroDivisionError
-        return entries_of(reader, on_damage)
+        return entries_of(reader, *callbacks)
 
     monkeypatch.setattr(library_module, "entries_of", fail)
     with Library(paths) as library:

@@ -17,10 +17,11 @@ from seekwarc.errors import ChecksumError, NotFoundError, SourceError, Unsupport
 from seekwarc.serve.cost import View
 from seekwarc.serve.library import MAX_OPEN, Library, entries_of
 from tests.serve.conftest import FILM, PAGE
-from tests.support.foreign import Foreign, text
+from tests.support.foreign import Foreign, gzip_member, text, warc_header
 from tests.support.leaks import open_below
 from tests.support.partial import URI, PartsWriter
 from tests.support.rangeserver import RangeServer, status
+from tests.support.writing import noise
 
 
 def ids(library: Library, **query: object) -> list[str]:
@@ -146,6 +147,29 @@ def test_records_that_share_a_gzip_member_are_only_listed(tmp_path, crawl) -> No
         assert library.open(first).representation("block").extent.pread(0, 9) == b"x"
         with pytest.raises(UnsupportedError, match="seekwarc convert"):
             library.open(second)
+
+
+@pytest.mark.filterwarnings("ignore::seekwarc.errors.FormatWarning")
+@pytest.mark.parametrize("is_damaged", [False, True])
+def test_the_server_counts_stored_bytes_as_info_does(tmp_path, is_damaged) -> None:
+    kinds = ("resource", "metadata", "response")
+    records = [
+        warc_header(900 * (number + 1), number, kind=kinds[number % 3])
+        + noise(900 * (number + 1))
+        + b"\r\n\r\n"
+        for number in range(6)
+    ]
+    data = gzip_member(b"".join(records[:4])) + gzip_member(records[4])
+    if is_damaged:
+        data += gzip_member(records[5])[:-300]
+    path = tmp_path / "shared.warc.gz"
+    path.write_bytes(data)
+    with Library([path]) as library:
+        library.read()
+        for by in ("type", "host"):
+            found = seekwarc.tools.info(path, by=by).groups
+            assert library.groups[by].most() == found.most()
+            assert sum(it.stored_size for it in found.most()[0]) <= len(data)
 
 
 def test_a_missing_file_is_an_error_and_closes_the_others(crawl, tmp_path) -> None:
