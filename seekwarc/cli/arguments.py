@@ -193,9 +193,11 @@ def add_parts_argument(parser: Arguments) -> None:
     add_jobs_argument(parser, text, cores())
 
 
-def add_output_arguments(parser: Arguments, metavar: str, text: str, *, required: bool = True) -> None:
+def add_output_arguments(
+    parser: Arguments, metavar: str, text: str, *, required: bool = True, default: str | None = None
+) -> None:
     """Add -o for the new file, and --force."""
-    add_value(parser, "-o --output", metavar, text, required=required)
+    add_value(parser, "-o --output", metavar, text, required=required, default=default)
     add_force_argument(parser)
 
 

@@ -2,7 +2,8 @@
 
 Each page becomes a line of JSON with its URI, date, title, language, text, and the file and offset of its
 record, or a row of Parquet if OUT ends with .parquet; a name that ends with .jsonl.gz gets compressed lines.
-The order is that of the records, whatever --jobs is. With --main menus, footers and the like are left out.
+The lines go to standard output unless `-o` names a file. Their order is that of the records, whatever
+--jobs is. With --main menus, footers and the like are left out.
 
 Without conditions, responses and resources are taken, and of responses those of status 200. What is not a
 page, an image or a script, is passed over, as are pages without text and revisits. With --dedupe only the
@@ -15,7 +16,7 @@ be tried in 20 seconds, --dry-run says sizes and times by a sample.
 
 seekwarc text crawl.warc.gz -o pages.jsonl
 seekwarc text crawls/ -o pages.parquet --main --dedupe --jobs 4
-seekwarc text crawl.warc.zst --uri '*.example.org/*' --mime text/html -o - | head
+seekwarc text crawl.warc.zst --uri '*.example.org/*' --mime text/html | head
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ MAX_CHARACTERS: Final = 1 << 30
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE|FOLDER|URL", nargs="+")
-    add_output_arguments(parser, "OUT", "the new .jsonl, .jsonl.gz or .parquet")
+    text = "the new .jsonl, .jsonl.gz or .parquet (default: - for standard output)"
+    add_output_arguments(parser, "OUT", text, required=False, default="-")
     add_flag(parser, "--main", "leave out menus, footers and the like, as far as they are recognized")
     add_flag(parser, "--dedupe", "write only the first of pages with the same title and text")
     add_selection_arguments(parser)

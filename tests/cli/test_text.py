@@ -52,6 +52,12 @@ def test_standard_input_and_output_can_be_used(command, crawls) -> None:
     assert "1 page, 12 characters" in done.stderr
 
 
+def test_pages_go_to_standard_output_without_an_output(command, crawls) -> None:
+    named, unnamed = (command("text", crawls, *output) for output in (["-o", "-"], []))
+    assert unnamed.stdout == named.stdout != ""
+    assert "9 pages" in unnamed.stderr
+
+
 def test_json_tells_of_each_file(command, crawls, tmp_path) -> None:
     lines = command("text", crawls, "-o", tmp_path / "new.jsonl", "--json").json_lines
     for line in lines:
@@ -90,7 +96,6 @@ def test_nothing_that_matches_is_status_1_and_no_file(command, crawls, tmp_path)
         (["-o", "new.csv"], "use .jsonl"),
         (["-o", "new.jsonl", "--status", "yes"], "status"),
         (["-o", "new.jsonl", "--max-text", "0"], "1"),
-        ([], "-o"),
     ],
 )
 def test_wrong_usage_is_said(command, crawls, tmp_path, words, message) -> None:
