@@ -58,7 +58,6 @@ __all__ = [
     "writer_options_of_each",
 ]
 
-NOTHING_TO_DO: Final = "nothing to do: every file found exists already"
 MAX_FAILED: Final = 20
 """Failed files that are listed at the end."""
 _SUFFIX = re.compile(r"\.(gz|zstd?)$", re.IGNORECASE)
@@ -331,7 +330,7 @@ class Printer(Report):
     def print_summary(self) -> None:
         """Print how many files there were, by outcome, and which of them failed."""
         total = self._counts.total()
-        print(self._outcomes() if total else NOTHING_TO_DO)
+        print(self._outcomes())
         if (line := self.total()) is not None:
             print(line)
         # What was printed about each may be thousands of lines ago.
