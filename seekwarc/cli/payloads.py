@@ -121,9 +121,9 @@ def add_payload_arguments(parser: argparse.ArgumentParser) -> None:
 @contextmanager
 def found_record(options: argparse.Namespace, *, part: str = "payload") -> Iterator[Found]:
     """Provide the record that the arguments name; for its payload, with that of the records that have it."""
-    _use_own_index(options)
+    is_own = _use_own_index(options)
     if options.index is not None:
-        with _by_index(options, resolve=part == "payload") as found:
+        with _by_index(options, is_own=is_own, resolve=part == "payload") as found:
             yield found
         return
     if options.file is None or options.date is not None or options.closest or options.files is not None:
@@ -199,19 +199,21 @@ def _indexes_of(files: list[str], search: RecordSearch, options: argparse.Namesp
     return IndexesBeside(files, search.is_listed)
 
 
-def _use_own_index(options: argparse.Namespace) -> None:
-    """Look a URI up in the index that a WACZ has."""
+def _use_own_index(options: argparse.Namespace) -> bool:
+    """Look a URI up in the index that a WACZ has; return whether it has one."""
     has_other = options.index is not None or options.joined or options.others
-    if has_other or options.uri is None or options.file is None:
-        return
+    if has_other or options.no_index or options.uri is None or options.file is None:
+        return False
     from seekwarc.storage.zip_members import is_wacz
 
-    if is_wacz(options.file):
-        options.index, options.file = options.file, None
+    if not is_wacz(options.file):
+        return False
+    options.index, options.file = options.file, None
+    return True
 
 
 @contextmanager
-def _by_index(options: argparse.Namespace, *, resolve: bool) -> Iterator[Found]:
+def _by_index(options: argparse.Namespace, *, is_own: bool, resolve: bool) -> Iterator[Found]:
     from seekwarc.cdx.index import Index
 
     if (
@@ -236,14 +238,25 @@ def _by_index(options: argparse.Namespace, *, resolve: bool) -> Iterator[Found]:
         wanted = {"closest": options.date} if options.closest else {"since": since, "until": until}
         meant = Meant(options.uri)
         for capture in index.lookup(options.uri, **{"closest": LATEST, **wanted}):
-            record = capture.open(resolve=resolve)
-            if is_listed(record):
-                if (note := meant.note(capture.uri)) is not None:
-                    say(note)
-                yield Found(record, 0, [it.stats for it in index.readers()])
-                return
-        at = f" at {options.date}; --closest takes the nearest" if options.date is not None else ""
-        raise NotFoundError(f"no capture of {options.uri}{at}", source=index.name)
+            record = capture.open(resolve=False)
+            if not is_listed(record):
+                continue
+            if (note := meant.note(capture.uri)) is not None:
+                say(note)
+            try:
+                record = index.resolved(record) if resolve else record
+            except (NotFoundError, SegmentError) as error:
+                if not is_own:
+                    raise
+                say(f"{error}; the files are read for it")
+                break
+            yield Found(record, 0, [it.stats for it in index.readers()])
+            return
+        else:
+            at = f" at {options.date}; --closest takes the nearest" if options.date is not None else ""
+            raise NotFoundError(f"no capture of {options.uri}{at}", source=index.name)
+        with _logical(record, [*expand(options.index)], RecordSearch(options), options) as found:
+            yield found
 
 
 def _digits(date: datetime | None) -> str | None:

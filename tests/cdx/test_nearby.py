@@ -164,6 +164,15 @@ def test_an_original_that_is_not_in_the_index_is_not_found(crawl: Crawl) -> None
         assert next(found.lookup(URI, closest="2023")).open(resolve=False).id == revisit
 
 
+def test_an_original_of_another_uri_is_not_said_to_be_missing_in_the_files(crawl: Crawl) -> None:
+    original = crawl.response(ONE, "2021-01-01T00:00:00Z", uri="http://example.org/other")
+    crawl.revisit("2023-01-01T00:00:00Z", payload_digest=sha1(ONE), refers_to=original)
+    with pytest.raises(NotFoundError, match="is not among the captures of its URI in this index"):
+        crawl.opened("2023")
+    with seekwarc.Collection(crawl.files.values()) as files:
+        assert original_of(files.open_record(uri=URI)) == original
+
+
 def test_a_revisit_of_an_unknown_profile_is_not_interpreted(crawl: Crawl) -> None:
     crawl.response(ONE, "2021-01-01T00:00:00Z")
     crawl.revisit("2023-01-01T00:00:00Z", profile="http://example.org/profile")

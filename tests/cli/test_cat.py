@@ -501,3 +501,24 @@ def test_bytes_that_no_part_has_are_named(command, parts) -> None:
     assert "no record has bytes 29000 to 29999" in done.stderr
     assert done.stdout == b""
     assert "--joined" in command("cat", "--index", "a.cdxj", "--uri", URI, "--joined", status=2).stderr
+
+
+def test_a_revisit_is_followed_in_a_wacz_as_in_its_files(command, tmp_path) -> None:
+    page = text(500)
+    digest = "sha1:" + base64.b32encode(hashlib.sha1(page).digest()).decode()
+    with seekwarc.open(tmp_path / "a.warc.gz", "w") as out:
+        original = out.write_response("http://e.org/original", HTTP_HEAD + page).id
+        for name, named in (("by-digest", {}), ("by-id", {"refers_to": original})):
+            profile = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+            out.write_revisit(
+                f"http://e.org/{name}", HTTP_HEAD, profile=profile, payload_digest=digest, **named
+            )
+    seekwarc.tools.create_wacz(tmp_path / "a.warc.gz", tmp_path / "a.wacz")
+    for name in ("by-digest", "by-id"):
+        uri = ("--uri", f"http://e.org/{name}")
+        for file in ("a.warc.gz", "a.wacz"):
+            for more in ([], ["--no-index"]):
+                assert command("cat", tmp_path / file, *uri, *more).stdout == page
+    command("index", tmp_path / "a.warc.gz", "-o", tmp_path / "a.cdxj")
+    done = command("cat", "--index", tmp_path / "a.cdxj", *uri, status=1)
+    assert "is not among the captures of its URI in this index" in done.stderr
