@@ -5,19 +5,24 @@ it, answers for it.
 
 Plan: all lines are read once, which is little beside the archive, and those that are wanted are kept. No line
 may end after the archive; and after the last record that is listed, the archive is read on to its end: a
-capture there was added since. What a line leads to is opened from the archive alone: no length, digest or
-seek table of a line is believed, and the record must have the URI and the second that the line states.
+capture there was added since. Other tools leave out kinds of captures, so the widest gaps between the lines
+of a local archive are also looked into. What a line leads to is opened from the archive alone: no length,
+digest or seek table of a line is believed, and the record must have the URI and the second that the line
+states.
 
-Worst case: an index from which lines in the middle were removed. What they named is found only without it. So
-a caller says that it uses an index, and how not to; and it opens all captures of a URI, not only that which
-seems to be the latest.
+Worst case: an index from which a few lines in the middle were removed. What they named is found only without
+it. So a caller says that it uses an index, and how not to; and it opens all captures of a URI, not only that
+which seems to be the latest.
 """
 
 from __future__ import annotations
 
+import heapq
 import os
+from array import array
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
+from itertools import chain
 from operator import attrgetter
 from typing import Final
 
@@ -43,6 +48,10 @@ MAX_FETCHED: Final = 8 << 20
 """Bytes of a remote index that are fetched to be checked: in one request."""
 MAX_CAPTURES: Final = 100_000
 """Lines that are kept."""
+MAX_GAPS: Final = 16
+"""Gaps between lines that are looked into: what a crawler has there are requests and notes."""
+MAX_IN_GAP: Final = 1 << 20
+"""Bytes of a gap that are read, and of a record in it."""
 
 
 class IndexBeside:
@@ -62,7 +71,8 @@ class IndexBeside:
 
     def __init__(self, name: str, files: Collection[str], is_wanted: Callable[[Capture], bool]) -> None:
         self.name = name
-        self._ends: dict[str, int] = {}
+        self._places: dict[str, tuple[array[int], array[int]]] = {}
+        """Where the records of the lines of a file begin and end, in the order of the lines."""
         self._found: dict[str, list[Capture]] = {}
         count = 0
         with closing(Index(_fetched(name) if is_url(name) else name)) as index:
@@ -72,8 +82,9 @@ class IndexBeside:
                     if is_wanted(capture):
                         self._check_other(file)
                     continue
-                end = capture.offset + (capture.length or 0)
-                self._ends[file] = max(end, self._ends.get(file, 0))
+                starts, ends = self._places.setdefault(file, (array("Q"), array("Q")))
+                starts.append(capture.offset)
+                ends.append(capture.offset + (capture.length or 0))
                 if is_wanted(capture):
                     self._found.setdefault(file, []).append(capture)
                     count += 1
@@ -94,15 +105,18 @@ class IndexBeside:
             SourceError: The archive cannot be read.
         """
         name = base_name(archive.name)
-        end, size = self._ends.get(name), archive.size
-        if end is None or size is None:
+        starts, ends = self._places.get(name, ((), ()))
+        if not ends or (size := archive.size) is None:
             raise FormatError(f"it does not list {name}")
+        end = max(ends)
         if not is_url(archive.name) and os.stat(self.name).st_mtime_ns < os.stat(archive.name).st_mtime_ns:
             raise FormatError(f"it is older than {name}")
         if end > size:
             raise FormatError(f"it lists a record that ends at byte {end}, and {name} has {size}")
         if end < size and any(map(is_listed, archive.between(end))):
             raise FormatError(f"{name} has captures after byte {end}, which it does not list")
+        if not is_url(archive.name) and (missed := _missed(archive, starts, ends)) is not None:
+            raise FormatError(f"{name} has a capture at byte {missed}, which it does not list")
 
     def in_order(self, archive: Reader) -> Iterator[Record]:
         """Yield the wanted captures of an archive, in file order.
@@ -148,6 +162,25 @@ def names_beside(name: str, suffix: str = INDEX_SUFFIX) -> Sequence[str]:
     if os.path.isdir(name):
         return name.rstrip(os.sep) + suffix, os.path.join(name, OF_FOLDER + suffix)
     return name + suffix, name.removesuffix(last) + OF_FOLDER + suffix
+
+
+def _missed(archive: Reader, starts: Sequence[int], ends: Sequence[int]) -> int | None:
+    """Return the offset of a capture in the widest gaps between lines, if any is there."""
+    # Sorted apart, since as many records end before a gap as begin before it.
+    gaps = ((start - end, end) for start, end in zip(sorted(starts), chain((0,), sorted(ends)), strict=False))
+    for width, begin in heapq.nlargest(MAX_GAPS, gaps):
+        if width <= 0:
+            break
+        # Damage there says nothing of the index.
+        with suppress(FormatError):
+            for record in archive.between(begin, begin + width):
+                if record.offset > begin + MAX_IN_GAP:
+                    break
+                if is_listed(record) and record.offset not in starts:
+                    return record.offset
+                if record.content_length > MAX_IN_GAP:
+                    break
+    return None
 
 
 def _fetched(url: str) -> BytesSource:

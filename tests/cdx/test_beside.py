@@ -13,6 +13,7 @@ from seekwarc.cdx.beside import IndexBeside, names_beside
 from seekwarc.cdx.places import base_name
 from seekwarc.errors import FormatError, LimitError, SourceNotFoundError
 from seekwarc.make.indexing import index
+from tests.support.writing import noise
 
 HEAD = b"HTTP/1.1 200 OK\r\n\r\n"
 
@@ -88,6 +89,25 @@ def test_a_file_that_is_shorter_than_its_index_says_is_noticed(archive: Path) ->
     os.utime(found.name)
     with seekwarc.open(archive) as reader, pytest.raises(FormatError, match="ends at byte"):
         found.check(reader)
+
+
+def test_an_index_without_the_lines_of_resources_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "a.warc.gz"
+    with seekwarc.open(path, "w", compression="gz") as out:
+        for number in range(200):
+            uri = f"http://example.org/{number}"
+            found = out.write_response(uri, HEAD + b"page", date="2026-01-01")
+            out.write_metadata({"note": "it"}, target_uri=uri, date="2026-01-01", refers_to=found.id)
+            if number == 100:
+                place = out.write_resource(uri, noise(900), "image/png", date="2026-01-02").offset
+    name = tmp_path / "index.cdxj"
+    index({path.name: path}, name)
+    with seekwarc.open(path) as archive:
+        opened(path).check(archive)
+        lines = name.read_bytes().splitlines(keepends=True)
+        name.write_bytes(b"".join(it for it in lines if b"image/png" not in it))
+        with pytest.raises(FormatError, match=f"has a capture at byte {place}, which it does not list"):
+            opened(path).check(archive)
 
 
 def test_lines_that_are_kept_have_a_limit(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
