@@ -465,7 +465,7 @@ def _digest(target: PartTarget) -> tuple[int, str]:
     """Return the size of a file, and its SHA-256."""
     source, sha256, at = Fetcher(open_source(target)), hashlib.sha256(), 0
     try:
-        while data := source.read(at, STEP):
+        while data := source.read(at, at + STEP):
             sha256.update(data)
             at += len(data)
     finally:

@@ -118,6 +118,26 @@ def test_digests_and_backups_are_those_of_the_files(folder, tmp_path) -> None:
         assert it.sha256_after == (None if data is None else hashlib.sha256(data).hexdigest())
 
 
+def test_digests_of_long_files_are_of_all_their_bytes(tmp_path) -> None:
+    old, new, kept = (tmp_path / name for name in ("old.warc.zst", "new.warc.zst", "kept"))
+    with seekwarc.open(old, "w") as out:
+        out.write_response("http://kept.example/", os.urandom(3 << 20), status=200)
+        out.write_response(f"http://{GONE}/", b"page", status=200)
+    (report,) = tools.redact(old, new, hosts=[GONE]).file_reports
+    for path, *stated in (
+        (old, report.size_before, report.sha256_before),
+        (new, report.size_after, report.sha256_after),
+    ):
+        data = path.read_bytes()
+        assert stated == [len(data), hashlib.sha256(data).hexdigest()]
+    # A file that only begins like the old one is not a backup of it.
+    kept.mkdir()
+    (kept / old.name).write_bytes(other := old.read_bytes()[: 2 << 20])
+    with pytest.raises(TargetExistsError):
+        tools.redact(old, hosts=[GONE], in_place=True, backup=kept)
+    assert (kept / old.name).read_bytes() == other
+
+
 def test_a_backup_replaces_no_other_file(folder, tmp_path) -> None:
     before, taken = tree(folder), tmp_path / "old" / OWN[1]
     taken.parent.mkdir(parents=True)
