@@ -156,7 +156,7 @@ class StoredLines(SortedLines):
         after: StoredLine | None = None
         for number in range(stop // BLOCK, -2, -1):
             start = self._start(number)
-            for line in reversed([*self._forward(start, stop)]):
+            for line in self._backward(start, stop):
                 if after is not None and line.head > after.head:
                     raise _unsorted(after)
                 after = line
@@ -293,6 +293,19 @@ class StoredLines(SortedLines):
             rest += more
             position += len(more)
             step = min(step * 2, MAX_READ)
+
+    def _backward(self, start: int, stop: int) -> Iterator[StoredLine]:
+        """Yield the lines of [start, stop), all of which begin in one block, from the last on."""
+        first = start // BLOCK
+        blocks = [self._block(number) for number in range(first, -(-stop // BLOCK))]
+        data = b"".join(blocks)[start - first * BLOCK : stop - first * BLOCK]
+        end = len(data)
+        # Most callers want few: no line is made before it is asked for.
+        while end:
+            begin = data.rfind(b"\n", 0, end - 1) + 1
+            if line := data[begin:end].rstrip(b"\r\n"):
+                yield self._kind(line, self.name, start + begin)
+            end = begin
 
     def _read_block(self, number: int) -> bytes:
         return self._read(number * BLOCK, (number + 1) * BLOCK)

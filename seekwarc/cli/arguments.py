@@ -55,11 +55,16 @@ class Help(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, width=(width or 80) - 2)
 
 
+_CHECKING = argparse.HelpFormatter("", width=80)
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose errors take one line and name the command that helps."""
 
     def __init__(self, prog: str | None = None, description: str | None = None, **options: Any) -> None:  # noqa: ANN401
-        super().__init__(prog, description=description, allow_abbrev=False, formatter_class=Help, **options)
+        # argparse makes a formatter for each argument, to see if it fits: one will do for all.
+        options["formatter_class"] = lambda prog: _CHECKING
+        super().__init__(prog, description=description, allow_abbrev=False, **options)
         # From Python 3.15 on argparse has suggestions of its own, beside those that `error` adds.
         self.suggest_on_error = False
         self._words: list[str] = []
@@ -75,6 +80,11 @@ class Parser(argparse.ArgumentParser):
         if invalid := re.fullmatch(r".* invalid choice: '(.*)' \(choose from (.*)\)", message, re.DOTALL):
             message += did_you_mean(invalid[1], re.findall(r"[\w-]+", invalid[2]))
         self.exit(2, f"{self.prog}: {message}; see `{self.prog} --help`\n")
+
+    def format_help(self) -> str:
+        """Return the help, as wide as the terminal."""
+        self.formatter_class = Help
+        return super().format_help()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # noqa: ANN401
         """Parse arguments, which `error` looks at."""

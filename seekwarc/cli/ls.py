@@ -294,17 +294,18 @@ def _frames(record: Record) -> int | None:
 
 
 def _line(record: Record) -> str:
-    frames, kind = _frames(record), page_part(record.type, record.target_uri)[0] or record.type
+    frames, uri, kind = _frames(record), record.target_uri, record.type
+    kind = page_part(kind, uri)[0] or kind
     return (
         f"{record.offset:>12} {record.length:>12} {printable(kind):<12} "
         f"{printable(record.header.get('WARC-Date')):<20} {record.content_length:>12} "
-        f"{'-' if frames is None else frames:>6}  {printable(record.target_uri)}"
+        f"{'-' if frames is None else frames:>6}  {printable(uri)}"
     )
 
 
-def _more(record: Record) -> dict[str, object]:
+def _more(record: Record, kind: str | None, uri: str | None) -> dict[str, object]:
     header = record.header
-    part, page = page_part(record.type, record.target_uri)
+    part, page = page_part(kind, uri)
     return {
         "page_part": part,
         "page": page,
@@ -320,18 +321,19 @@ def _more(record: Record) -> dict[str, object]:
 
 
 def _json(name: str, record: Record) -> str:
+    kind, uri = record.type, record.target_uri
     return json_text(
         {
             "file": name,
             "offset": record.offset,
             "length": record.length,
-            "type": record.type,
+            "type": kind,
             "id": record.id,
             "date": record.header.get("WARC-Date"),
-            "uri": record.target_uri,
+            "uri": uri,
             "content_type": record.content_type,
             "size": record.content_length,
             "frames": _frames(record),
-            **{key: value for key, value in _more(record).items() if value},
+            **{key: value for key, value in _more(record, kind, uri).items() if value},
         }
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
+from functools import cached_property
 from typing import Final, TypeVar
 
 from seekwarc.format.surt import surt
@@ -43,8 +44,14 @@ class Meant:
     def __init__(self, uri: str) -> None:
         self.uri = uri
         self._written = as_utf8(uri)
-        self._normalized = normalized(uri)
-        self._key = surt(uri)
+
+    @cached_property
+    def _normalized(self) -> bytes:
+        return normalized(self.uri)
+
+    @cached_property
+    def _key(self) -> str:
+        return surt(self.uri)
 
     def __call__(self, found: str | None) -> Likeness | None:
         """Return how a captured URI resembles the one that is asked for; None if it does not."""
@@ -66,7 +73,7 @@ class Meant:
 
     def note(self, found: str | None) -> str | None:
         """Return the sentence that says that this is another URI; None if it is the same in any spelling."""
-        if self.is_spelled(found):
+        if self.is_same(found) or self.is_spelled(found):
             return None
         return f"no capture of {self.uri}; this is {found}, which has the same key"
 
