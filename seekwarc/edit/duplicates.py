@@ -33,7 +33,7 @@ from seekwarc.collection.record_table import RecordTable
 from seekwarc.collection.revisits import originals
 from seekwarc.compiling import override
 from seekwarc.edit.changing import OF_REVISITS, Change, Place, place_of, repointed
-from seekwarc.edit.listed_captures import MAX_FOLLOWED, TYPES, ListedCapture, dated, may_lead_to
+from seekwarc.edit.listed_captures import MAX_FOLLOWED, TYPES, ListedCapture, dated, followed, may_lead_to
 from seekwarc.edit.listing import Described, Listing
 from seekwarc.edit.repeats import Repeats
 from seekwarc.errors import FormatError, NotFoundError
@@ -387,10 +387,19 @@ class Originals(Changes):
             found = ()
         if not found or entry.payload_digest is None:
             return NO_ORIGINAL
-        made = full(revisit.stored, found[-1].logical)
-        if isinstance(made, Change) and self._is_disputed(entry.payload_digest, found[-1].logical):
-            return OTHER_BYTES
-        return made
+        original = found[-1].logical
+        made = full(revisit.stored, original)
+        misleads = isinstance(made, Change) and self._may_mislead(entry.payload_digest, original)
+        return OTHER_BYTES if misleads else made
+
+    def _may_mislead(self, digest: Digest, original: Record) -> bool:
+        """Tell whether a full record with a digest might give other revisits of it another payload."""
+        if not self._is_disputed(digest, original):
+            return False
+        # If all of them lead to the same bytes, they do so whichever of them are full records.
+        others = self._table.oldest(MAX_FOLLOWED + 1, digest, type="revisit")
+        paths = followed(others, self._table, self._record) or [()]
+        return not all(it and have_same_bytes(it[-1].logical.payload, original.payload) for it in paths)
 
 
 def can_be_full(revisit: Record) -> bool:

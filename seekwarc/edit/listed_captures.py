@@ -18,7 +18,7 @@ from seekwarc.format.digest import Digest
 from seekwarc.format.uri import normalized
 from seekwarc.read.record import Record
 
-__all__ = ["MAX_FOLLOWED", "TYPES", "ListedCapture", "dated", "may_lead_to"]
+__all__ = ["MAX_FOLLOWED", "TYPES", "ListedCapture", "dated", "followed", "may_lead_to"]
 
 TYPES: Final = ("response", "resource")
 """Types of the records that become revisits."""
@@ -78,15 +78,24 @@ class _OriginalsFirst:
         return found or self.table.oldest(MAX_REVISITS, digest, type="revisit")
 
 
+def followed(
+    revisits: Sequence[Entry], table: RecordTable, open_entry: Open
+) -> Sequence[tuple[IndexedCapture, ...]] | None:
+    """Return what each of some revisits leads to; None if they are too many, or a record is damaged."""
+    if len(revisits) > MAX_FOLLOWED:
+        return None
+    try:
+        return [originals(ListedCapture.of(open_entry(it), table, open_entry)) for it in revisits]
+    except FormatError:
+        return None
+
+
 def may_lead_to(
     place: tuple[str, int, int], revisits: Sequence[Entry], table: RecordTable, open_entry: Open
 ) -> bool:
     """Return whether one of some revisits may lead to the record at a place; True if they are too many."""
-    if len(revisits) > MAX_FOLLOWED:
-        return True
-    try:
-        paths = [originals(ListedCapture.of(open_entry(it), table, open_entry)) for it in revisits]
-    except FormatError:
+    paths = followed(revisits, table, open_entry)
+    if paths is None:
         return True
     # The table has digests that no header states, and by which no reader finds a record.
     ends = [path[-1] for path in paths if path]

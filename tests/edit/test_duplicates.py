@@ -41,6 +41,23 @@ def test_a_lying_digest_merges_nothing(tmp_path) -> None:
         assert [crawl.open_record(record).payload.read() for record in crawl] == bodies
 
 
+@pytest.mark.parametrize("leads_astray", [False, True])
+def test_undoing_heeds_a_lying_digest_only_if_a_revisit_gets_its_bytes(tmp_path, leads_astray) -> None:
+    right = str(seekwarc.Digest.of("sha1", hashlib.sha1(PAGE).digest()))
+    days = [day_of(tmp_path / f"{day}.warc.zst", day, PAGE) for day in (1, 2)]
+    tools.dedupe(days, tmp_path / "slim.warc.zst")
+    with archive(tmp_path / "other.warc.zst") as out:
+        fields = {"WARC-Payload-Digest": right}
+        out.write_response("http://lies.example/", noise(3000, 9), status=200, date=date(3), headers=fields)
+        if leads_astray:
+            out.write_revisit("http://lies.example/", payload_digest=right, date=date(4))
+    paths = [tmp_path / "slim.warc.zst", tmp_path / "other.warc.zst"]
+    done = tools.dedupe(paths, tmp_path / "full.warc.zst", undo=True)
+    left = {"other bytes with the same digest, or of another type": 1, "damaged, or a digest is wrong": 1}
+    assert (done.restored, done.left) == ((0, left) if leads_astray else (1, {}))
+    assert payloads(tmp_path / "full.warc.zst") == payloads(*paths)
+
+
 def test_truncated_and_segmented_records_stay(tmp_path) -> None:
     with archive(tmp_path / "a.warc.zst") as out:
         for _ in range(2):
