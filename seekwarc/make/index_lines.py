@@ -222,7 +222,9 @@ _known_timestamp = lru_cache(64)(_new_timestamp)
 def _sent_between(one: _Draft, other: _Draft) -> tuple[str, str] | None:
     """Return method and body of two records that are a request and its response; None if they are not."""
     first, second = one.record, other.record
-    if first.target_uri != second.target_uri or second.concurrent_to[:1] != (first.id,):
+    # Either may name the other, whichever comes first; cdxj-indexer asks the second only.
+    is_named = second.concurrent_to[:1] == (first.id,) or first.concurrent_to[:1] == (second.id,)
+    if first.target_uri != second.target_uri or not is_named:
         return None
     requests = {first.type: one.request, second.type: other.request}
     return (requests["request"] or NOTHING) if requests.keys() == {"request", "response"} else None

@@ -372,8 +372,9 @@ def exchange(
     first: str = "request",
     concurrent: int | None = None,
     uri: str = URI,
+    naming: str = "second",
 ) -> None:
-    number = len(made.records)
+    number = len(made.records) + (naming == "first")
     head = b"%b / HTTP/1.1\r\nContent-Type: %b\r\nContent-Length: %d\r\n\r\n" % (
         method,
         content_type,
@@ -385,8 +386,8 @@ def exchange(
     )
     blocks = {"request": head + body, "response": HEAD + b"answer"}
     second = "response" if first == "request" else "request"
-    put(made, first, blocks[first], uri=uri)
-    put(made, second, blocks[second], linked, uri=uri)
+    put(made, first, blocks[first], *([linked] if naming == "first" else []), uri=uri)
+    put(made, second, blocks[second], *([linked] if naming == "second" else []), uri=uri)
 
 
 def keys(made: Foreign, **options: Any) -> list[tuple[str, str | None, str | None]]:
@@ -394,10 +395,11 @@ def keys(made: Foreign, **options: Any) -> list[tuple[str, str | None, str | Non
     return [(it.key, it.fields.get("method"), it.fields.get("requestBody")) for it in lines]
 
 
+@pytest.mark.parametrize("naming", ["first", "second"])
 @pytest.mark.parametrize("first", ["request", "response"])
-def test_a_post_response_has_method_and_body_in_its_key(first: str) -> None:
+def test_a_post_response_has_method_and_body_in_its_key(first: str, naming: str) -> None:
     made = Foreign()
-    exchange(made, b"POST", b"B=2&a=%201", first=first)
+    exchange(made, b"POST", b"B=2&a=%201", first=first, naming=naming)
     assert keys(made) == [("org,example)/", None, None)]
     joined = "org,example)/?__wb_method=post&a=%201&b=2"
     assert keys(made, post_append=True) == [(joined, "POST", "B=2&a= 1")]
