@@ -285,8 +285,7 @@ class _Comparison(VerifyListener):
         if not is_shared(record):
             for _, line in self._places.until(self._number, record.offset + 1):
                 self._lengths.add(line.length)
-                missing = [it for it in ("mime", "digest", "status") if it not in line.fields]
-                if missing and record.type == "response":
+                if record.type == "response" and (missing := _missing(line, record)):
                     text = f"the line of the record at {record.offset} has no {' and no '.join(missing)}"
                     self._findings.add("W24", self._name, text)
                 for text in _differences(line, record):
@@ -314,6 +313,14 @@ class _Comparison(VerifyListener):
 
 def _type_of(text: str | None) -> str:
     return (stated_type(text) or "").lower()
+
+
+def _missing(line: CdxjLine, record: Record) -> list[str]:
+    """Return the fields that other tools give the line of a response, and this one does not have."""
+    head = record.http
+    media_type = stated_type(head.get("Content-Type")) if head is not None else None
+    known = {"mime": media_type, "digest": True, "status": head.status if head is not None else None}
+    return [name for name, value in known.items() if value is not None and name not in line.fields]
 
 
 def _differences(line: CdxjLine, record: Record) -> Iterator[str]:

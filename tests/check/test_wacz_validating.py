@@ -506,3 +506,11 @@ def test_a_digest_that_only_the_index_states_is_compared(tmp_path: Path) -> None
         )
     tools.create_wacz(tmp_path / "a.warc.gz", tmp_path / "a.wacz")
     assert tools.validate_wacz(tmp_path / "a.wacz").is_valid
+
+
+def test_a_package_of_ours_has_no_findings_though_responses_state_no_type(tmp_path: Path) -> None:
+    with seekwarc.open(tmp_path / "a.warc.gz", "w") as out:
+        out.write_response(HOME, b"HTTP/1.1 204 No Content\r\n\r\n")
+        out.write("response", target_uri=HOME, block=b"no HTTP", content_type="application/http")
+    tools.create_wacz(tmp_path / "a.warc.gz", tmp_path / "a.wacz")
+    assert tools.validate_wacz(tmp_path / "a.wacz").counts == {}
