@@ -21,6 +21,7 @@ from seekwarc.read.reader import WholeReader
 from seekwarc.read.record import Record
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
+from seekwarc.storage.source import RangeSource
 from seekwarc.write.block_reader import BlockSource
 
 __all__ = ["Comparison"]
@@ -76,11 +77,18 @@ class Comparison(Closing):
         old, new = self._old_bytes, self._new_bytes
         if old is None or place.end is None or place.skip or copy.skip:
             return False
-        size = place.end - place.offset
+        size, (mine, theirs) = place.end - place.offset, (old.take, new.take)
+        if size > STEP:
+            # A window keeps what it has read, and would copy these bytes once or twice.
+            mine, theirs = (partial(_take, window.source) for window in (old, new))
         steps = ((at, min(STEP, size - at)) for at in range(0, size, STEP))
         return copy.length == size and all(
-            old.take(place.offset + at, step) == new.take(copy.offset + at, step) for at, step in steps
+            mine(place.offset + at, step) == theirs(copy.offset + at, step) for at, step in steps
         )
+
+
+def _take(source: RangeSource, start: int, size: int) -> bytes:
+    return source.read(start, start + size)
 
 
 def _has_block(record: Record, pieces: Iterator[bytes]) -> bool:

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import contextlib
 import io
-from array import array
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, NamedTuple
 
 from seekwarc.compiling import override
+from seekwarc.edit.frame_list import DICTIONARY_FLAGS, MAX_LISTED, FrameList, frames_near
 from seekwarc.errors import FormatError, LimitError, TruncatedError
 from seekwarc.format.seektable import FOOTER_SIZE, TableTrust, ends_like_table
 from seekwarc.format.warc import RECORD_END, RecordHeader
@@ -43,7 +43,6 @@ from seekwarc.storage.fetch import TAIL
 from seekwarc.write.block_reader import BlockSource, ReadableStream
 
 __all__ = [
-    "FrameList",
     "LooseRecord",
     "Place",
     "PlacedRecords",
@@ -58,10 +57,6 @@ CHECKED: Final = 1 << 20
 """Bytes of a block that are decompressed at a time to check it."""
 DESCRIPTOR: Final = 4
 """Index of Frame_Header_Descriptor in a frame (RFC 8878, section 3.1.1.1.1)."""
-DICTIONARY_FLAGS: Final = 3
-"""Its bits that say of how many bytes the dictionary ID is."""
-MAX_LISTED: Final = 0xFFFF_FFFF
-"""Maximum size that a seek table can state."""
 
 NO_SIZE: Final = "a frame does not state its size"
 NO_CHECKSUM: Final = "a frame has no checksum"
@@ -81,39 +76,6 @@ class Place(NamedTuple):
     """Where it is said to end."""
     content: int = 0
     """Its size, decompressed, if it was found to be all of a frame that ends there; 0 if that is unknown."""
-
-
-class FrameList:
-    """Frames of a file to copy, in order; those without content are extension frames."""
-
-    __slots__ = ("contents", "offsets", "stored")
-
-    def __init__(self) -> None:
-        self.offsets = array("Q")
-        self.stored = array("I")
-        self.contents = array("I")
-
-    def __len__(self) -> int:
-        return len(self.stored)
-
-    def add(self, offset: int, stored: int, content: int) -> None:
-        """Add a frame."""
-        self.offsets.append(offset)
-        self.stored.append(stored)
-        self.contents.append(content)
-
-    def runs(self, start: int, stop: int, max_size: int) -> Iterator[range]:
-        """Yield the frames with numbers in [start, stop) in runs that are contiguous in the file."""
-        first, stored, content = start, 0, 0
-        for number in range(start, stop):
-            stored += self.stored[number]
-            content += self.contents[number]
-            apart = self.offsets[number] != self.offsets[number - 1] + self.stored[number - 1]
-            if number > first and (apart or stored > max_size or content > max_size):
-                yield range(first, number)
-                first, stored, content = number, self.stored[number], self.contents[number]
-        if first < stop:
-            yield range(first, stop)
 
 
 @dataclass(slots=True)
@@ -351,6 +313,9 @@ class StoredRecords(FramedRecords):
     def end_of_frames(self, body: ZstdBody) -> int | None:
         # What a seek table says is not relied on.
         size = record_size(body.header)
+        if not self._dictionary_id and (near := frames_near(self.file.source, body.offset, size)) is not None:
+            self._frames = near
+            return body.offset + sum(near.stored)
         self._frames = frames = FrameList()
         content, position = 0, body.offset
         while content < size:

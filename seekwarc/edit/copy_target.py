@@ -24,7 +24,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import BinaryIO, Final
 
-from seekwarc.edit.copy_source import FrameList, LooseRecord, StoredRecord
+from seekwarc.edit.copy_source import LooseRecord, StoredRecord
+from seekwarc.edit.frame_list import FrameList
 from seekwarc.edit.stored_runs import StoredRun
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.http import is_http_block, parse_http_head
@@ -225,8 +226,14 @@ class FrameCopier:
                 continue
             data = _read(file, offset, stored)
             check = partial(_entries, file, offset, data, sizes, verify=self._verify)
-            deliver = partial(self._add_run, data)
-            self._work.submit(check, deliver)
+            if not self._verify or stored >= sum(content for _, content in sizes):
+                # What does not compress is not decoded: that takes less than another thread would cost.
+                self._mark(partial(self._check_run, data, check), stored)
+            else:
+                self._work.submit(check, partial(self._add_run, data))
+
+    def _check_run(self, data: bytes, check: Callable[[], list[Entry]]) -> None:
+        self._add_run(data, check())
 
     def _add_run(self, data: bytes, entries: list[Entry]) -> None:
         self._layout.pour(data)
@@ -375,8 +382,7 @@ def _entries(
         frame = view[position : position + stored]
         if content and verify:
             try:
-                scratch = file.frames.scratch(content)
-                file.decoder.decode_into(frame, parse_frame_header(frame), scratch, whole=True)
+                file.decoder.check(frame, parse_frame_header(frame), file.frames.scratch)
             except FormatError as error:
                 raise error.located(file.name, offset + position) from None
         entries.append(_entry(frame, content))

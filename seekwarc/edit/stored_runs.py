@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import Final
 
-from seekwarc.edit.copy_source import FrameList, LooseRecord, Place, PlacedRecords, StoredRecord
+from seekwarc.edit.copy_source import LooseRecord, Place, PlacedRecords, StoredRecord
+from seekwarc.edit.frame_list import FrameList
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.zstd import parse_frame_header
 from seekwarc.frames.codec import CodecError
@@ -64,9 +65,8 @@ class StoredRun:
         frames, view = self.frames, memoryview(self.data)
         for number, end in enumerate(ends):
             frame = view[end - frames.stored[number] : end]
-            scratch = self.file.frames.scratch(frames.contents[number])
             try:
-                self.file.decoder.decode_into(frame, parse_frame_header(frame), scratch, whole=True)
+                self.file.decoder.check(frame, parse_frame_header(frame), self.file.frames.scratch)
             except FormatError as error:
                 raise error.located(self.file.name, frames.offsets[number]) from None
 

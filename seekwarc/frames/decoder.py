@@ -11,7 +11,7 @@ import xxhash
 
 from seekwarc.compiling import Buffer
 from seekwarc.errors import ChecksumError, FormatError, LimitError
-from seekwarc.format.zstd import FrameHeader
+from seekwarc.format.zstd import BLOCK_HEADER_SIZE, FrameHeader, raw_block_headers
 from seekwarc.frames.codec import LIBRARY, PLAIN, CodecError, Decompressor, window_error
 from seekwarc.frames.dictionary import Dictionary
 
@@ -23,6 +23,7 @@ MAX_WINDOW_SIZE: Final = 128 << 20
 DESCRIPTOR: Final = 4
 """Index of Frame_Header_Descriptor in a frame (RFC 8878, section 3.1.1.1.1)."""
 CHECKSUM_FLAG: Final = 4
+CHECKSUM_SIZE: Final = 4
 
 
 def content_checksum(content: Buffer) -> int:
@@ -131,6 +132,27 @@ class FrameDecoder:
         if found < len(out):
             raise ChecksumError(f"the frame holds {found} bytes, not {len(out)}")
         return None
+
+    def check(self, frame: memoryview, header: FrameHeader, scratch: Callable[[int], memoryview]) -> None:
+        """Verify a whole frame that states its content size and has a checksum; see `decode_into`.
+
+        Raw blocks, as films have, are their own content: their checksum is made where they are.
+        """
+        position, size, content = header.size, header.content_size or 0, xxhash.xxh64()
+        first = int.from_bytes(frame[position : position + BLOCK_HEADER_SIZE], "little")
+        whole = range(len(frame), len(frame) + 1)
+        for block in raw_block_headers(header, size, whole, first) if size else ():
+            begin = position + BLOCK_HEADER_SIZE
+            if int.from_bytes(frame[position:begin], "little") != block:
+                break
+            position = begin + (block >> 3)
+            content.update(frame[begin:position])
+        else:
+            found = content.intdigest() & 0xFFFF_FFFF
+            if position > header.size and frame[position:] == found.to_bytes(CHECKSUM_SIZE, "little"):
+                return
+        # Anything else is for the codec to judge.
+        self.decode_into(frame, header, scratch(size), whole=True)
 
     def incremental(self, header: FrameHeader) -> Callable[[bytes], bytes]:
         """Return a function that takes a frame piece by piece and returns what each piece decodes to."""

@@ -57,6 +57,8 @@ CHEAP_READ: Final = 4 << 10
 FIRST_READ: Final = 16 << 10
 MAX_READ: Final = 1 << 20
 CHECKSUM_SIZE: Final = 4
+DESCRIPTOR: Final = 4
+"""Index of Frame_Header_Descriptor in a frame (RFC 8878, section 3.1.1.1.1)."""
 LAST_BLOCK: Final = 1
 """Bit of a block header's first byte (RFC 8878, section 3.1.1.2.1)."""
 FRAME_BEGINNING: Final = MAX_FRAME_HEADER_SIZE + BLOCK_HEADER_SIZE
@@ -238,17 +240,18 @@ def frames_from(window: Window, offset: int) -> Iterator[Frame]:
 class ScannedRun:
     """Consecutive frames, and what they say of themselves.
 
-    Checksums are `UNSEEN` where a frame has none, or that was not looked at; `is_at_end` says that nothing
-    follows in the file.
+    Checksums are `UNSEEN` where a frame has none, or that was not looked at; `descriptors` are those of the
+    other frames; `is_at_end` says that nothing follows in the file.
     """
 
-    __slots__ = ("checksums", "content_size", "content_sizes", "is_at_end", "stored_sizes")
+    __slots__ = ("checksums", "content_size", "content_sizes", "descriptors", "is_at_end", "stored_sizes")
 
     def __init__(self) -> None:
         self.stored_sizes = array("Q")
         self.content_sizes = array("Q")
         self.checksums = array("q")
         self.content_size = 0
+        self.descriptors: set[int] = set()
         self.is_at_end = False
 
     def add(self, stored_size: int, content_size: int, checksum: int = UNSEEN) -> None:
@@ -317,6 +320,7 @@ def _scan_near(source: Fetcher, peeks: _Peeks, offset: int, size: int) -> Scanne
             end = offset + known_size
         elif (facts := frame_facts(data, index)) is not None:
             header_size, content_size, has_checksum = facts
+            run.descriptors.add(data[index + DESCRIPTOR])
             try:
                 end = peeks.blocks_end(offset + header_size)
             except FormatError as error:

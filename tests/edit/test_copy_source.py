@@ -8,13 +8,13 @@ import pytest
 
 import seekwarc
 from seekwarc.edit.copy_source import (
-    FrameList,
     LooseRecord,
     StoredRecord,
     StoredRecords,
     has_table_each,
     loose_records,
 )
+from seekwarc.edit.frame_list import FrameList
 from seekwarc.errors import FormatError, LimitError, TruncatedError
 from seekwarc.format.warc import RECORD_END
 from seekwarc.read.archive_file import ArchiveFile
@@ -60,24 +60,6 @@ def stored(made: Foreign, frames: FrameList) -> list[bytes]:
 
 
 # Frames.
-
-
-def test_contiguous_frames_are_copied_together() -> None:
-    frames = FrameList()
-    for offset, stored, held in [
-        (0, 10, 100),
-        (10, 10, 100),
-        (30, 10, 100),
-        (40, 5, 0),
-        (45, 10, 300),
-        (55, 9, 1),
-    ]:
-        frames.add(offset, stored, held)
-    assert list(frames.runs(0, 6, 10**6)) == [range(2), range(2, 6)]
-    assert list(frames.runs(0, 6, 250)) == [range(2), range(2, 4), range(4, 5), range(5, 6)]
-    assert list(frames.runs(1, 3, 10**6)) == [range(1, 2), range(2, 3)]
-    assert list(frames.runs(0, 6, 12)) == [range(n, n + 1) for n in range(6)]
-    assert list(frames.runs(3, 3, 10**6)) == []
 
 
 # What can be copied.

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seekwarc.errors import ChecksumError, FormatError, LimitError
-from seekwarc.format.zstd import parse_frame_header
+from seekwarc.format.zstd import MAX_BLOCK_SIZE, parse_frame_header, raw_frames
 from seekwarc.frames.decoder import FrameDecoder, content_checksum
 from seekwarc.frames.dictionary import Dictionary
 from tests.support.foreign import cut, some_dictionary, text, zstd_frame
@@ -63,6 +63,49 @@ def test_a_wrong_checksum_is_noticed_by_all_ways(content: bytes, content_size: b
             decoder().decode(frame, header)
     # What is stopped in front of the end cannot know.
     assert decode_into(bytes(frame), 100, whole=False) == content[:100]
+
+
+def checked(frame: bytes) -> bool:
+    try:
+        decoder().check(
+            memoryview(frame), parse_frame_header(frame), lambda size: memoryview(bytearray(size))
+        )
+    except FormatError:
+        return False
+    return True
+
+
+def is_decoded(frame: bytes) -> bool:
+    try:
+        decode_into(frame, parse_frame_header(frame).content_size or 0)
+    except FormatError:
+        return False
+    return True
+
+
+def raw(content: bytes) -> bytes:
+    return raw_frames([content], [content_checksum(content)])[0]
+
+
+@pytest.mark.parametrize("content", [CONTENT, bytes(3000), noise(1), noise(300), noise(300_000)])
+def test_a_frame_is_checked_with_and_without_its_content(content: bytes) -> None:
+    assert checked(raw(content))
+    assert checked(zstd_frame(content))
+
+
+@given(st.integers(0, 60), st.integers(1, 255), st.booleans(), st.integers(0, 3))
+def test_a_damaged_frame_of_raw_blocks_is_judged_as_the_codec_judges(place, change, from_end, cut) -> None:
+    # The first block, and so its header and those before and after it, ends in the middle of the frame.
+    frame = bytearray(raw(noise(20, seed=7))) if place % 2 else bytearray(raw(noise(MAX_BLOCK_SIZE + 20)))
+    middle = MAX_BLOCK_SIZE if len(frame) > MAX_BLOCK_SIZE and from_end else 0
+    frame[min(middle + place, len(frame) - 1)] ^= change
+    damaged = bytes(frame[: len(frame) - cut])
+    try:
+        header = parse_frame_header(damaged)
+    except FormatError:
+        return
+    if header.has_checksum and header.content_size is not None and header.content_size < 1 << 20:
+        assert checked(damaged) == is_decoded(damaged)
 
 
 @pytest.mark.parametrize("content_size", [True, False])
