@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, TypeVar
 
 from seekwarc.cli.printing import say
 from seekwarc.read.reader import Reader
-from seekwarc.read.record import Record
 from seekwarc.storage.remote_url import is_url
 
 __all__ = ["RequestAdvice"]
 
+T = TypeVar("T")
 SEPARATOR: Final = "!/"
 """What comes between a WACZ and a file in it."""
 MAX_REQUESTS: Final = 100
@@ -25,11 +25,11 @@ class RequestAdvice:
         self._count = 0
         self._is_given = False
 
-    def watch(self, archive: Reader, records: Iterable[Record]) -> Iterator[Record]:
-        """Return the records of an archive, and give the advice when there were too many requests."""
+    def watch(self, archive: Reader, records: Iterable[T]) -> Iterator[T]:
+        """Return what is made of the records of an archive, and give the advice after too many requests."""
         return self._watched(archive, records) if is_url(archive.name) else iter(records)
 
-    def _watched(self, archive: Reader, records: Iterable[Record]) -> Iterator[Record]:
+    def _watched(self, archive: Reader, records: Iterable[T]) -> Iterator[T]:
         before = archive.stats.requests
         for record in records:
             yield record

@@ -63,7 +63,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, prog: str | None = None, description: str | None = None, **options: Any) -> None:  # noqa: ANN401
         # argparse makes a formatter for each argument, to see if it fits: one will do for all.
-        options["formatter_class"] = lambda prog: _CHECKING
+        options["formatter_class"] = lambda prog: _CHECKING  # noqa: ARG005
         super().__init__(prog, description=description, allow_abbrev=False, **options)
         # From Python 3.15 on argparse has suggestions of its own, beside those that `error` adds.
         self.suggest_on_error = False
@@ -80,6 +80,11 @@ class Parser(argparse.ArgumentParser):
         if invalid := re.fullmatch(r".* invalid choice: '(.*)' \(choose from (.*)\)", message, re.DOTALL):
             message += did_you_mean(invalid[1], re.findall(r"[\w-]+", invalid[2]))
         self.exit(2, f"{self.prog}: {message}; see `{self.prog} --help`\n")
+
+    def format_usage(self) -> str:
+        """Return the first lines of the help."""
+        self.formatter_class = Help
+        return super().format_usage()
 
     def format_help(self) -> str:
         """Return the help, as wide as the terminal."""

@@ -45,7 +45,7 @@ from seekwarc.cli.printing import passed_over, printable, say
 from seekwarc.cli.selecting import add_selection_arguments, archives_named, selection_of
 from seekwarc.cli.targets import open_archive
 from seekwarc.closing import keeping
-from seekwarc.collection.entry import damaged_places, with_lengths
+from seekwarc.collection.entry import damaged_places, judged, verdict
 from seekwarc.errors import FormatError, NotFoundError, SeekWarcError, TruncatedError
 from seekwarc.format.conditions import RECORD_TYPES
 from seekwarc.format.json_text import json_text
@@ -150,10 +150,12 @@ def _lines(
         try:
             with open_archive(name, **given) as archive:
                 index = beside.of(archive) if beside is not None else None
-                records = (
-                    index.in_order(archive) if index is not None else with_lengths(archive, listing.pass_over)
+                found = (
+                    judged(archive, listing.matches, listing.pass_over)
+                    if index is None
+                    else ((it, verdict(listing.matches, it)) for it in index.in_order(archive))
                 )
-                for record in listing.wanted(advice.watch(archive, records)):
+                for record in listing.wanted(advice.watch(archive, found)):
                     line = _json(name, record) if options.json else _line(record)
                     if width and not options.json:
                         line = f"{printable(name):<{width}} {line}"
@@ -260,18 +262,18 @@ class _Listing:
             self.places.setdefault(ProblemSeverity.of(damage), []).append((name, damage.offset or 0))
         self.damages.clear()
 
-    def wanted(self, records: Iterator[Record]) -> Iterator[Record]:
-        for record in records:
+    def matches(self, record: Record) -> bool:
+        return not self._is_choosy or self._selection.matches(record)
+
+    def wanted(self, found: Iterator[tuple[Record, bool | FormatError]]) -> Iterator[Record]:
+        for record, is_wanted in found:
             if record.is_cut_off:
                 text = record.problem or "the record is cut off"
                 self.damages.append(TruncatedError(text, source=record.source, offset=record.offset))
-            try:
-                is_wanted = not self._is_choosy or self._selection.matches(record)
-            except FormatError as error:
+            if isinstance(is_wanted, FormatError):
                 # Whether it matches is unknown; go on with the others.
-                self.pass_over(error)
-                continue
-            if is_wanted:
+                self.pass_over(is_wanted)
+            elif is_wanted:
                 self.found += 1
                 yield record
 

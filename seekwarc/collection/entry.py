@@ -40,10 +40,11 @@ __all__ = [
     "entry_of_line",
     "is_listed",
     "is_place",
+    "judged",
     "nearest",
     "values_of",
+    "verdict",
     "warned_of_damage",
-    "with_lengths",
     "with_next",
 ]
 
@@ -254,11 +255,25 @@ def damaged_places(places: Sequence[tuple[str, int]], what: str = "damaged") -> 
     return f"{counted(len(places), 'place')} {what} ({named})"
 
 
-def with_lengths(archive: Reader, on_damage: OnDamage | None = None) -> Iterator[Record]:
-    """Yield each intact record after the next one was found, so that its `length` costs no I/O."""
-    for record, _, _, is_damaged in with_next(archive, lambda record: record, on_damage):
+def judged(
+    archive: Reader, matches: Callable[[Record], bool], on_damage: OnDamage | None = None
+) -> Iterator[tuple[Record, bool | FormatError]]:
+    """Yield each intact record after the next one was found, so that its `length` costs no I/O.
+
+    Beside it is whether it matches, or why that is unknown. That was asked while it was the current one:
+    later, what `matches` reads of its block would be decompressed again.
+    """
+    for record, found, _, is_damaged in with_next(archive, partial(verdict, matches), on_damage):
         if not is_damaged:
-            yield record
+            yield record, found
+
+
+def verdict(matches: Callable[[Record], bool], record: Record) -> bool | FormatError:
+    """Return whether a record matches, or why that is unknown."""
+    try:
+        return matches(record)
+    except FormatError as error:
+        return error
 
 
 def with_next(

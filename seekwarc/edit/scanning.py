@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from seekwarc.collection.entry import OnDamage, with_lengths
+from seekwarc.collection.entry import OnDamage, judged
 from seekwarc.edit.choosing import Choice
 from seekwarc.edit.closure import Catalogue
 from seekwarc.edit.copy_inputs import Part
@@ -76,26 +76,27 @@ class _Notes:
 
     def __call__(self, archive: Reader, on_damage: OnDamage, /) -> Iterator[Catalogue]:
         notes = Catalogue(linked=self.linked, key=self.key)
-        for record in with_lengths(archive, on_damage):
-            try:
-                kept = self.choice.matches(record) and not (self.spare_stubs and is_stub(record))
-                if kept or self.check_all:
-                    _refuse_wrong_length(record)
-            except FormatError as error:
+        for record, found in judged(archive, self._is_chosen, on_damage):
+            verdict = found
+            if found is True or (self.check_all and found is False):
+                verdict = _wrong_length(record) or found
+            if isinstance(verdict, FormatError):
                 # Whether it matches is unknown.
-                on_damage(error)
-                kept = False
+                on_damage(verdict)
             uri = record.target_uri if self.keys else None
             if uri is not None and surt(uri) in self.keys and normalized(uri) not in self.choice.uris:
                 notes.others.append((len(notes), as_utf8(uri)))
-            notes.add(record, kept=kept)
+            notes.add(record, kept=verdict is True)
             if len(notes) == NOTED:
                 yield notes
                 notes = Catalogue(linked=self.linked, key=self.key)
         yield notes
 
+    def _is_chosen(self, record: Record) -> bool:
+        return self.choice.matches(record) and not (self.spare_stubs and is_stub(record))
 
-def _refuse_wrong_length(record: Record) -> None:
+
+def _wrong_length(record: Record) -> FormatError | None:
     problem = record.problem
-    if problem and problem.startswith(WRONG_LENGTH):
-        raise FormatError(problem, source=record.source, offset=record.offset)
+    is_wrong = problem is not None and problem.startswith(WRONG_LENGTH)
+    return FormatError(problem, source=record.source, offset=record.offset) if problem and is_wrong else None

@@ -11,16 +11,18 @@ import pytest
 
 import seekwarc
 from seekwarc import Digest, Entry, MemoryIndex, TableTrust, WarcDate
-from seekwarc.collection.entry import describe, described, entry_of_line, is_listed, nearest, with_lengths
+from seekwarc.collection.entry import describe, described, entry_of_line, is_listed, judged, nearest
 from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.make.converting import convert
 from seekwarc.make.indexing import index
+from seekwarc.read.selection import Selection
 from tests.support.foreign import Foreign
 from tests.support.headers import BASE16, BASE32, OTHER, header
 from tests.support.sources import RecordingSource
 from tests.support.writing import DATE, URI, noise, record_id
 
+WANTED = Selection.of(status=200, mime="text/html")
 FORMS = {
     "zst": lambda made: made,
     "gz": Foreign.gzip,
@@ -199,14 +201,14 @@ def test_a_record_without_fields_has_an_entry() -> None:
     assert index.by_id("") == ()
 
 
-def test_with_lengths_yields_records_of_known_length() -> None:
+def test_judged_records_are_of_known_length() -> None:
     made = Foreign().record(b"x" * 3000, cuts=500).record(b"y").record(b"z" * 900, cuts=300)
     with seekwarc.open(made.bytes()) as archive:
-        for record, put in zip(with_lengths(archive), made.records, strict=True):
+        for (record, _), put in zip(judged(archive, bool), made.records, strict=True):
             assert record.length == put.length
 
 
-def test_with_lengths_costs_no_more_than_iterating() -> None:
+def test_judging_costs_no_more_than_iterating() -> None:
     made = Foreign()
     for _ in range(50):
         made.record(b"x" * 3000, cuts=500)
@@ -214,17 +216,35 @@ def test_with_lengths_costs_no_more_than_iterating() -> None:
     with seekwarc.open(plain) as archive:
         list(archive)
     with seekwarc.open(asked) as archive:
-        assert sum(record.length for record in with_lengths(archive)) == asked.size
+        assert sum(record.length for record, _ in judged(archive, bool)) == asked.size
     assert asked.bytes_asked == plain.bytes_asked
 
 
-def test_with_lengths_yields_records_before_damage() -> None:
+def test_records_before_damage_are_judged() -> None:
     made = Foreign().record(b"x").record(b"y")
     with seekwarc.open(made.bytes() + b"damage") as archive:
-        records = with_lengths(archive)
-        assert [next(records).offset for _ in range(2)] == [put.offset for put in made.records]
+        records = judged(archive, bool)
+        assert [next(records)[0].offset for _ in range(2)] == [put.offset for put in made.records]
         with pytest.raises(FormatError):
             next(records)
+
+
+@pytest.mark.parametrize("compression", ["zst", "gz"])
+def test_what_is_judged_is_decompressed_once_and_not_kept(compression: str, tmp_path) -> None:
+    """Each record was decompressed again, and kept, when its head was asked for after the next was found."""
+    name = tmp_path / f"a.warc.{compression}"
+    with seekwarc.open(name, "w", threads=1) as out:
+        for number in range(90):
+            page = {"http_headers": {"Content-Type": "text/html"}, "status": 200 + number % 2}
+            out.write_response(f"{URI}{number}", b"page", date=DATE, **page)
+    with seekwarc.open(name, threads=1) as archive:
+        list(archive)
+        once = archive.stats.bytes_decoded
+    with seekwarc.open(name, threads=1) as archive:
+        found = [it for it, is_wanted in judged(archive, WANTED.matches) if is_wanted]
+        assert (len(found), archive.stats.bytes_decoded) == (45, once)
+        assert found[0].block.read()[:4] == b"HTTP"
+        assert archive.stats.bytes_decoded > once
 
 
 def test_iteration_may_stop_early() -> None:
@@ -232,8 +252,8 @@ def test_iteration_may_stop_early() -> None:
         entries = described(archive)
         assert next(entries).offset == 0
         del entries
-        records = with_lengths(archive)
-        assert next(records).offset == 0
+        records = judged(archive, bool)
+        assert next(records)[0].offset == 0
         records.close()
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import seekwarc
-from seekwarc.collection.entry import with_lengths
+from seekwarc.collection.entry import judged
 from seekwarc.format.sidecar import SidecarRecord
 from seekwarc.read.reader import WholeReader
 from seekwarc.storage.local import BytesSource
@@ -70,7 +70,7 @@ def films() -> Crawl:
 
 def listed(source: RangeSource, **options: Any) -> list[tuple[int, int, bytes]]:
     with seekwarc.Reader(source, **options) as archive:
-        return [(it.offset, it.length, it.header.raw) for it in with_lengths(archive)]
+        return [(it.offset, it.length, it.header.raw) for it, _ in judged(archive, bool)]
 
 
 def test_films_are_passed_for_one_request_each() -> None:
