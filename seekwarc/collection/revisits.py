@@ -59,9 +59,8 @@ One = TypeVar("One", bound="Capture")
 
 def is_alone(record: Record) -> bool:
     """Return whether a record needs no others, as far as its header shows; only an index is certain."""
-    if isinstance(record, JoinedRecord | ResolvedRevisit):
-        return True
-    return record.segment_number is None and record.type not in ("continuation", "revisit")
+    is_made = isinstance(record, JoinedRecord | ResolvedRevisit)
+    return is_made or (record.segment_number is None and record.type not in ("continuation", "revisit"))
 
 
 def resolve(record: Record, index: RecordIndex, open_entry: Open, where: str = THERE) -> Record:
@@ -90,22 +89,16 @@ def _resolved(record: Record, revisit: IndexedCapture, where: str) -> ResolvedRe
     if not found:
         name = record.refers_to_id or record.refers_to_target_uri or record.target_uri
         container = f", in {container_of(record)}" if container_of(record) is not None else ""
-        raise NotFoundError(
-            f"the record that this revisit refers to is not {where}: {name}{container}",
-            source=record.source,
-            offset=record.offset,
-        )
+        text = f"the record that this revisit refers to is not {where}: {name}{container}"
+        raise NotFoundError(text, source=record.source, offset=record.offset)
     return ResolvedRevisit(record, found[-1].logical)
 
 
-def named(
-    record_id: str | None, what: str, index: RecordIndex, open_entry: Open, where: str = THERE
-) -> Record:
+def named(name: str | None, what: str, index: RecordIndex, open_entry: Open, where: str = THERE) -> Record:
     """Return the stored record with an ID; `what` is what the message calls it if it is not in the index."""
-    found = index.by_id(record_id) if record_id is not None else ()
-    if found:
+    if name is not None and (found := index.by_id(name)):
         return open_entry(found[0])
-    raise NotFoundError(f"{what}, {record_id}, is not {where}")
+    raise NotFoundError(f"{what}, {name}, is not {where}")
 
 
 def _joined(record: Record, index: RecordIndex, open_entry: Open) -> Record:

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from seekwarc.cli import main
 from seekwarc.cli.verbs import VERBS, Verb
 from tests.support import tenth
 from tests.support.days import day_of
-from tests.support.processes import PATIENT
+from tests.support.processes import PATIENT, wait_until
 from tests.support.writing import noise
 
 VERB = Verb("tenth", "change", "keep every tenth capture", home="tests.support.tenth")
@@ -121,14 +122,21 @@ def test_files_that_are_no_archives_stop_it_or_are_passed_over(crawls: Path, tmp
 def test_a_signal_leaves_nothing(crawls: Path, tmp_path: Path, number: int, status: int) -> None:
     (tmp_path / "out").mkdir()
     # A pipe that nobody writes to: it waits there, in the midst of its work.
-    os.mkfifo(crawls / "3.warc.zst")
-    process = subprocess.Popen(
-        [sys.executable, "-c", LAUNCHER, "tenth", str(crawls), "-o", str(tmp_path / "out" / "new.warc.zst")],
-        stderr=subprocess.PIPE,
-    )
-    opened = os.open(crawls / "3.warc.zst", os.O_WRONLY)
+    pipe = tmp_path / "pipe.warc.zst"
+    os.mkfifo(pipe)
+    words = ["tenth", str(crawls), str(pipe), "-o", str(tmp_path / "out" / "new.warc.zst")]
+    process = subprocess.Popen([sys.executable, "-c", LAUNCHER, *words], stderr=subprocess.PIPE)
+    opened: list[int] = []
+
+    def is_waiting() -> bool:
+        with suppress(OSError):  # Until somebody has opened the pipe to read it.
+            opened.append(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+        return bool(opened) or process.poll() is not None
+
+    wait_until(is_waiting)
     process.send_signal(number)
     _, stderr = process.communicate(timeout=PATIENT)
-    os.close(opened)
+    for it in opened:
+        os.close(it)
     assert (process.returncode, stderr) == (status, b"seekwarc: stopped\n")
     assert os.listdir(tmp_path / "out") == []
