@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from seekwarc.compiling import Buffer
@@ -155,6 +155,10 @@ def problem_after(rest: Buffer, size: int) -> str | None:
     return f"{counted(size, 'byte')} {'follows' if size == 1 else 'follow'} the last chunk"
 
 
+TINY: Final = 15
+"""Bytes of chunks that are taken together if they are equally long: of one digit."""
+TINY_LINE: Final = 5
+"""Bytes of their lines, with the line break before it. There are not many of that length."""
 _RUN: Final = 32
 """How many very small chunks one match skips; where it fails, as many are skipped one by one."""
 
@@ -214,9 +218,9 @@ def skip_chunks(data: Buffer, position: int, limit: int) -> tuple[int, int, int]
         position, last = line.end() + size, size
 
 
-def take_chunks(data: bytes, position: int, limit: int) -> tuple[bytes, int, int]:
+def take_chunks(data: Buffer, position: int, limit: int) -> tuple[bytes, int, int]:
     """Return the data of chunks that lie wholly in `data`; arguments and the rest as for `skip_chunks`."""
-    parts: list[bytes] = []
+    parts: list[Buffer] = []
     left, last = limit, 0
     # Bodies may have a million chunks, so the loop calls nothing but the pattern.
     match, add = _NEXT_LINE.match, parts.append
@@ -224,10 +228,32 @@ def take_chunks(data: bytes, position: int, limit: int) -> tuple[bytes, int, int
         size, begin = int(line[1] or b"0", 16), line.end()
         if not size or begin + size > len(data) or size > left:
             break
+        if size == last and size <= TINY and begin - position == TINY_LINE:
+            alike = _take_alike(data, position, size, left)
+            add(alike)
+            left -= len(alike)
+            position += len(alike) // size * (TINY_LINE + size)
+            continue
         position, last = begin + size, size
         left -= size
         add(data[begin:position])
     return b"".join(parts), last, position
+
+
+@lru_cache(1 << 10)
+def _alike(line: bytes, size: int) -> re.Pattern[bytes]:
+    return re.compile(b"(?:%b.{%d})++" % (re.escape(line), size), re.DOTALL)
+
+
+def _take_alike(data: Buffer, position: int, size: int, limit: int) -> bytes:
+    """Return the data of tiny chunks from a position on, the first of which is there, with the same line."""
+    begin, length = position + TINY_LINE, TINY_LINE + size
+    run = _alike(bytes(data[position:begin]), size).match(data, position)
+    count = min((run.end() - position) // length if run is not None else 0, limit // size)
+    found = bytearray(count * size)
+    for column in range(size):
+        found[column::size] = data[begin + column : position + count * length : length]
+    return bytes(found)
 
 
 class ChunkedBody:
@@ -255,6 +281,10 @@ class ChunkedBody:
                 found.append(view[: self._left])
                 self._left -= len(found[-1])
                 view = view[len(found[-1]) :]
+                if not self._left and len(found[-1]) <= TINY:
+                    taken, _, stop = take_chunks(view, 0, len(view))
+                    found += [memoryview(taken)] if taken else []
+                    view = view[stop:]
             elif not self._held and (line := parse_chunk_line(view, 0, first=self._first)):
                 # The whole line is in this piece, as it nearly always is.
                 view = self._begin_chunk(line, view)

@@ -15,6 +15,7 @@ from seekwarc.format.chunked import (
     ChunkedBody,
     parse_chunk_line,
     skip_chunks,
+    take_chunks,
 )
 from tests.support.chunks import ODD, bodies, decode, size_line, taken_apart, well_formed
 from tests.support.rounds import rounds
@@ -199,13 +200,27 @@ def test_skipped_runs_equal_single_chunks(body: bytes, most: int, short: int) ->
     passed, last, stop = skip_chunks(data, end, most)
     # Naively, one by one.
     expected, position, size = 0, end, 0
+    content = b""
     while (line := parse_chunk_line(data, position, first=False)) and line[0]:
         if sum(line) > len(data) or expected + line[0] > most:
             break
         size = line[0]
+        content += data[line[1] : sum(line)]
         expected, position = expected + size, sum(line)
     assert (passed, stop) == (expected, position)
     assert last in (0, size)
+    assert take_chunks(data, end, most) == (content, size, position)
+
+
+@pytest.mark.parametrize("size", [1, 3, 15])
+def test_tiny_chunks_of_one_size_are_taken_together(size: int) -> None:
+    chunk = b"%x\r\n%b\r\n" % (size, bytes(range(size)))
+    body = bytearray(chunk * 20_000 + b"0\r\n\r\n")
+    decoder = ChunkedBody()
+    with at_most_calls(1000):
+        data = b"".join(decoder.feed(body))
+    assert data == bytes(range(size)) * 20_000
+    assert decoder.complete
 
 
 def test_chunks_that_match_no_run_cost_no_retry() -> None:
