@@ -129,7 +129,8 @@ class FrameCache:
         with self._lock:
             if content is not None:
                 self._put(key, content)
-            waiters = self._under_way.pop(key)
+            # Work that was cancelled may end twice.
+            waiters = self._under_way.pop(key, ())
         for waiter in waiters:
             waiter.wake(content)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final, SupportsIndex
 
-from seekwarc.errors import FormatError
+from seekwarc.errors import FormatError, RangeError
 from seekwarc.frames.scan import Window
+from seekwarc.options import integer
 from seekwarc.read.sequential import StreamBody, StreamedRecords
 from seekwarc.read.zstd_records import framed_record_at
 
@@ -17,9 +19,18 @@ if TYPE_CHECKING:
 
 __all__ = ["record_at"]
 
+_DIGITS: Final = r"[0-9]{1,18}"
 
-def record_at(file: ArchiveFile, offset: int, length: int | None, table: TableChoice) -> Record:
+
+def record_at(
+    file: ArchiveFile,
+    at: SupportsIndex | str,
+    stored: SupportsIndex | str | None,
+    table: TableChoice,
+) -> Record:
     """Return the record at a stored offset; see `Reader.record_at`."""
+    offset = _number("offset", at, 0)
+    length = None if stored is None else _number("length", stored, 1)
     source = file.source
     is_near = source.policy.is_near
     if not is_near:
@@ -76,3 +87,15 @@ def _streamed_record_at(
         # Finding it out would take reading all of the record.
         record.note_length(length)
     return record
+
+
+def _number(name: str, value: SupportsIndex | str, least: int) -> int:
+    if isinstance(value, str):
+        if not re.fullmatch(_DIGITS, value):
+            raise RangeError(f"{name} is {value!r}: expected digits")
+        value = int(value)
+    elif not isinstance(value, int):
+        value = integer(name, value)
+    if value < least:
+        raise RangeError(f"{name} must be at least {least}: {value}")
+    return value

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import warnings
-from typing import TYPE_CHECKING, ClassVar, Final, Self, SupportsIndex, Unpack
+from typing import TYPE_CHECKING, ClassVar, Self, SupportsIndex, TypeVar, Unpack
 
 from seekwarc.closing import Closing
 from seekwarc.compiling import override
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Reader", "WholeReader", "begun"]
 
-_DIGITS: Final = r"[0-9]{1,18}"
+_T = TypeVar("_T")
 
 
 class Reader(Closing):
@@ -372,6 +371,24 @@ class Reader(Closing):
         """
         return self._file.source.in_batches(ranges)
 
+    def use_each(self, ranges: Iterable[tuple[int, int]], use: Callable[[int, int], _T]) -> Iterator[_T]:
+        """Fetch many stored ranges, several at a time, and use each as soon as its bytes have come.
+
+        So what is decoded from one of them is decoded while others are still on their way.
+
+        Args:
+            ranges: Ranges [start, stop) of the stored file, by ascending start.
+            use: Called with a first number and a stop, for the ranges with these numbers, which came
+                together. While it runs, they are read without a request. Called from several threads.
+
+        Yields:
+            What it returns, in order.
+
+        Raises:
+            SourceError: The archive was closed. If bytes are unavailable, `use` finds that out.
+        """
+        return self._file.source.use_each(ranges, use)
+
     def record_at(
         self,
         offset: SupportsIndex | str,
@@ -403,8 +420,7 @@ class Reader(Closing):
             TypeError: `offset` or `length` is of another type.
             RangeError: `offset` is negative, `length` not positive, or one of them not a number.
         """
-        offset = _number("offset", offset, 0)
-        return record_at(self._file, offset, None if length is None else _number("length", length, 1), table)
+        return record_at(self._file, offset, length, table)
 
 
 class WholeReader(Reader):
@@ -486,15 +502,3 @@ def _raise(error: FormatError) -> None:
 
 def _skip(error: FormatError) -> None:
     pass
-
-
-def _number(name: str, value: SupportsIndex | str, least: int) -> int:
-    if isinstance(value, str):
-        if not re.fullmatch(_DIGITS, value):
-            raise RangeError(f"{name} is {value!r}: expected digits")
-        value = int(value)
-    elif not isinstance(value, int):
-        value = integer(name, value)
-    if value < least:
-        raise RangeError(f"{name} must be at least {least}: {value}")
-    return value

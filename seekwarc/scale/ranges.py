@@ -13,13 +13,13 @@ Worst case: ranges far from each other, which cost a request each, as they do on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, groupby, islice
 from operator import itemgetter
-from typing import Final, TypeVar
+from typing import Final
 
 from seekwarc.errors import SourceError
 from seekwarc.read.archive_file import RECORD_HEAD
@@ -35,9 +35,6 @@ MAX_SPAN: Final = 4 << 20
 
 Outcome = bytes | Exception
 Span = tuple[int, int]
-Fetch = Callable[[Iterable[Span]], Iterator[int]]
-"""Fetches stored bytes; yields how many spans came with each batch."""
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,22 +66,19 @@ def read_ranges(
                 spans.append((it.offset, it.offset + it.length))
             else:
                 others.append(it)
-        fetch = partial(_fetch, reader_of, file)
-        yield from _fetched(fetch, small, spans)
-        yield from _planned(fetch, others)
+        opened = partial(reader_of, file)
+        yield from _fetched(opened, small, spans)
+        yield from _planned(opened, others)
 
 
-def _fetch(reader_of: Callable[[str], Reader], file: str, spans: Iterable[Span]) -> Iterator[int]:
-    yield from reader_of(file).in_batches(spans)
-
-
-def _planned(fetch: Fetch, wanted: Sequence[WantedRange]) -> Iterator[tuple[WantedRange, Outcome]]:
+def _planned(
+    opened: Callable[[], Reader], wanted: Sequence[WantedRange]
+) -> Iterator[tuple[WantedRange, Outcome]]:
     records = [list(ranges) for _, ranges in groupby(wanted, lambda it: (it.offset, it.length))]
-    heads = (part for ranges in records for part in _head_and_table(ranges[0]))
     # A single record has its head and its table fetched together anyway.
-    opened = _as_they_come(fetch, records, heads, each=2) if len(records) > 1 else [records]
+    found = _as_their_heads_come(opened, records) if len(records) > 1 else [records]
     placed: list[tuple[Span, WantedRange]] = []
-    for it in chain.from_iterable(chain.from_iterable(opened)):
+    for it in chain.from_iterable(chain.from_iterable(found)):
         try:
             span = it.span()
         except Exception as error:  # noqa: BLE001 - what one record does never stops the others
@@ -95,7 +89,7 @@ def _planned(fetch: Fetch, wanted: Sequence[WantedRange]) -> Iterator[tuple[Want
         else:
             placed.append((span, it))
     placed.sort(key=itemgetter(0))
-    yield from _fetched(fetch, [it for _, it in placed], [span for span, _ in placed])
+    yield from _fetched(opened, [it for _, it in placed], [span for span, _ in placed])
 
 
 def _head_and_table(wanted: WantedRange) -> tuple[Span, Span]:
@@ -108,28 +102,30 @@ def _head_and_table(wanted: WantedRange) -> tuple[Span, Span]:
 
 
 def _fetched(
-    fetch: Fetch, wanted: Sequence[WantedRange], spans: Sequence[Span]
+    opened: Callable[[], Reader], wanted: Sequence[WantedRange], spans: Sequence[Span]
 ) -> Iterator[tuple[WantedRange, Outcome]]:
-    """Read ranges whose stored bytes are known, by ascending start, a batch at a time."""
-    for batch in _as_they_come(fetch, wanted, spans):
+    """Read ranges whose stored bytes are known, by ascending start, each as its bytes come."""
+
+    def use(first: int, stop: int) -> list[tuple[WantedRange, Outcome]]:
         # Backwards: for a reader that goes forward, frames would be fetched that are not wanted.
-        for it in reversed(batch):
-            yield it, _outcome(it)
+        return [(it, _outcome(it)) for it in reversed(wanted[first:stop])]
+
+    if wanted:
+        yield from chain.from_iterable(opened().use_each(spans, use))
 
 
-def _as_they_come(
-    fetch: Fetch, items: Sequence[T], spans: Iterable[Span], *, each: int = 1
-) -> Iterator[Sequence[T]]:
-    """Yield items in batches, as their stored bytes come."""
-    left = iter(items)
-    if items:
-        # Where a request fails, each of the others has an error of its own, or none where the next succeeds.
-        with suppress(SourceError):
-            count = 0
-            for more in fetch(spans):
-                count += more
-                yield list(islice(left, count // each))
-                count %= each
+def _as_their_heads_come(
+    opened: Callable[[], Reader], records: Sequence[Sequence[WantedRange]]
+) -> Iterator[Sequence[Sequence[WantedRange]]]:
+    """Yield records in batches, as their heads and tables come."""
+    left = iter(records)
+    # Where a request fails, each of the others has an error of its own, or none where the next succeeds.
+    with suppress(SourceError):
+        count = 0
+        for more in opened().in_batches(part for ranges in records for part in _head_and_table(ranges[0])):
+            count += more
+            yield list(islice(left, count // 2))
+            count %= 2
     yield list(left)
 
 

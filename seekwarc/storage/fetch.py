@@ -10,18 +10,19 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError, Future, InvalidStateError
+from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
-from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from seekwarc.compiling import Buffer, override
 from seekwarc.errors import SourceError
+from seekwarc.storage.kept_threads import REQUESTS
 from seekwarc.storage.plan import Request, plan_requests
 from seekwarc.storage.source import RangeReadable, RangeSource, SmallReads, SourceWrapper, Stats, as_source
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
-
     from seekwarc.storage.diskcache import DiskCache
 
 __all__ = ["Fetcher"]
@@ -50,9 +51,12 @@ class Fetcher(SourceWrapper):
         self.stats = stats if stats is not None else Stats()
         self._disk = disk
         self._lock = threading.Lock()
-        self._pool: ThreadPoolExecutor | None = None
         self._process = 0
         self._closed = False
+        self._tasks: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+        """What no thread has begun to do."""
+        self._under_way: set[Future[Any]] = set()
+        self._threads = 0
         # Replaced as a whole, never changed, so that reads can search it without a lock.
         self._prefetched: tuple[tuple[int, bytes], ...] = ()
         self._size: int | None = None
@@ -131,7 +135,9 @@ class Fetcher(SourceWrapper):
         gap = self.policy.gap if gap is None else gap
         requests = plan_requests(wanted, gap=gap, max_size=self.policy.max_request)
         if (in_flight or self.policy.in_flight) > 1:
-            yield from self._side_by_side(requests)
+            yield from self._side_by_side(
+                requests, lambda it, _: self._read_far(it.start, it.stop), MAX_WAITING
+            )
         else:
             for request in requests:
                 start, stop, _ = request
@@ -146,14 +152,14 @@ class Fetcher(SourceWrapper):
         if end and size is not None:
             ranges.append((max(size - TAIL, 0), size))
         elif end and not self.is_pipe:
-            last = self.submit(self.read_end, TAIL)
+            last = self.submit(REQUESTS.blocking, self.read_end, TAIL)
         if size is not None:
             ranges = [(start, min(stop, size)) for start, stop in ranges if start < size]
         ranges = [one for one in ranges if not self.has(*one)]
         # Reading the gaps would save nothing: the requests are in flight at the same time.
         found = [(request.start, bytes(data)) for request, data in self.fetch(sorted(ranges), gap=0)]
         if last is not None:
-            found.append(last.result())
+            found.append(self.result(last))
         with self._lock:
             room = MAX_PREFETCHED
             for begin, data in self._prefetched:
@@ -188,61 +194,147 @@ class Fetcher(SourceWrapper):
             self.prefetch(batch)
             yield count
 
+    def use_each(self, wanted: Iterable[tuple[int, int]], use: Callable[[int, int], _T]) -> Iterator[_T]:
+        """Fetch many ranges and use each as its bytes come; see `Reader.use_each`.
+
+        A source that is near is read by `use` alone.
+        """
+        requests = plan_requests(wanted, gap=self.policy.gap, max_size=MAX_BATCH // 2)
+        if self.policy.is_far:
+            do = partial(self._read_and_use, use)
+            yield from (found for _, found in self._side_by_side(requests, do, MAX_PREFETCHED))
+            return
+        first = 0
+        for request in requests:
+            yield use(first, first + request.ranges)
+            first += request.ranges
+
     def has(self, start: int, stop: int) -> bool:
         """Return whether a range is prefetched."""
         return any(begin <= start and stop <= begin + len(data) for begin, data in self._prefetched)
 
-    def _side_by_side(self, requests: Iterator[Request]) -> Iterator[tuple[Request, bytes]]:
-        """Fetch several requests at a time and yield their bytes in order.
+    def _side_by_side(
+        self, requests: Iterator[Request], do: Callable[[Request, int], _T], most: int
+    ) -> Iterator[tuple[Request, _T]]:
+        """Do several requests at a time and yield what comes of them, in order.
+
+        `do` is called with a request and the number of its first range.
 
         `waiting` is a sliding window of requests: it is filled until as many are in flight as the policy
-        allows, or until their sizes add up to `MAX_WAITING`, and then the oldest is yielded. So memory is
-        bounded, whatever the number of ranges. A request that enters an empty window is not given to the
-        pool, since this thread would only wait for it: it reads that one itself. A single range thus costs
-        no change of thread. If the caller stops early, requests that have not begun are cancelled.
+        allows, or until their sizes add up to `most`, and then the oldest is yielded. So memory is bounded,
+        whatever the number of ranges. A request that enters an empty window is not given to another thread,
+        since this one would only wait for it: it does that one itself. A single range thus costs no change
+        of thread. If the caller stops early, what has not begun is cancelled.
         """
-        waiting: deque[tuple[Request, Future[bytes] | None]] = deque()
-        size = 0
+        waiting: deque[tuple[Request, int, Future[_T] | None]] = deque()
+        size = first = 0
 
-        def take() -> tuple[Request, bytes]:
-            request, answer = waiting.popleft()
-            data = answer.result() if answer else self.read(request.start, request.stop)
-            return request, data
+        def take() -> tuple[Request, _T]:
+            request, number, answer = waiting.popleft()
+            return request, self.result(answer) if answer else do(request, number)
 
         try:
             for request in requests:
-                answer = self.submit(self.read, request.start, request.stop) if waiting else None
-                waiting.append((request, answer))
+                waiting.append((request, first, self.submit(do, request, first) if waiting else None))
+                first += request.ranges
                 size += request.stop - request.start
-                while waiting and (len(waiting) >= self.policy.in_flight or size >= MAX_WAITING):
+                while waiting and (len(waiting) >= self.policy.in_flight or size >= most):
                     size -= waiting[0][0].stop - waiting[0][0].start
                     yield take()
             while waiting:
                 yield take()
         finally:
-            for _, answer in waiting:
+            for _, _, answer in waiting:
                 if answer is not None:
                     answer.cancel()
 
-    def submit(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> Future[_T]:
-        """Run `work` in one of the threads that wait for answers."""
+    def _read_far(self, start: int, stop: int) -> bytes:
+        """Read in the thread that it is called from if that one may be left alone with it."""
+        return REQUESTS.blocking(self.read, start, stop)
+
+    def _read_and_use(self, use: Callable[[int, int], _T], request: Request, first: int) -> _T:
+        piece = None
+        # Where a request fails, each range has an error of its own, or none where the next succeeds.
+        with suppress(SourceError):
+            piece = request.start, self._read_far(request.start, request.stop)
         with self._lock:
             if self._closed:
-                raise SourceError("the archive is closed", source=self.name)
-            if self._pool is None or self._process != os.getpid():
-                # A forked child has no threads of its parent's pool, and would wait for them for ever.
-                self._process = os.getpid()
-                from concurrent.futures import ThreadPoolExecutor
+                raise self._is_closed()
+            if piece is not None:
+                self._prefetched = (piece, *self._prefetched)
+        try:
+            return use(first, first + request.ranges)
+        finally:
+            with self._lock:
+                self._prefetched = tuple(it for it in self._prefetched if it is not piece)
 
-                self._pool = ThreadPoolExecutor(self.policy.in_flight, "seekwarc-fetch")
-            # Context variables apply to the work that is done on behalf of their context, in any thread.
-            return self._pool.submit(copy_context().run, partial(work, *args, **kwargs))
+    def submit(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> Future[_T]:
+        """Run `work` in one of the threads that wait for answers; `result` waits for what it returns.
+
+        `close` cancels it also if it has begun: then it goes on, and what it returns is dropped.
+        """
+        answer: Future[_T] = Future()
+        # Context variables apply to the work that is done on behalf of their context, in any thread.
+        task = answer, partial(copy_context().run, partial(work, *args, **kwargs))
+        with self._lock:
+            if self._closed:
+                raise self._is_closed()
+            if self._process != os.getpid():
+                # A forked child has no threads of its parent's, and would wait for them for ever.
+                self._process = os.getpid()
+                self._tasks, self._under_way, self._threads = deque(), set(), 0
+            self._tasks.append(task)
+            if self._threads == self.policy.in_flight:
+                return answer
+            self._threads += 1
+        REQUESTS.run(self._do_tasks)
+        return answer
+
+    def result(self, answer: Future[_T]) -> _T:
+        """Wait for what was submitted."""
+        try:
+            return answer.result()
+        except CancelledError:
+            raise self._is_closed() from None
+
+    def _do_tasks(self) -> None:
+        answer: Future[Any] | None = None
+        while True:
+            with self._lock:
+                if answer is not None:
+                    self._under_way.discard(answer)
+                if not self._tasks:
+                    self._threads -= 1
+                    return
+                answer, work = self._tasks.popleft()
+                self._under_way.add(answer)
+            _settle(answer, work)
+            # What it holds, such as an answer, is not kept until the next one comes.
+            del work
+
+    def _is_closed(self) -> SourceError:
+        return SourceError("the archive is closed", source=self.name)
 
     def close(self) -> None:
         """Stop the threads and close the source, without waiting for requests in flight."""
         with self._lock:
             self._closed = True
             self._prefetched = ()
-            if self._pool is not None:
-                self._pool.shutdown(wait=False, cancel_futures=True)
+            left = [*self._under_way, *(answer for answer, _ in self._tasks)]
+            self._tasks.clear()
+        for answer in left:
+            answer.cancel()
         self._source.close()
+
+
+def _settle(answer: Future[_T], work: Callable[[], _T]) -> None:
+    # It may be cancelled at any time.
+    with suppress(InvalidStateError):
+        if answer.cancelled():
+            return
+        try:
+            found = work()
+        except BaseException as error:  # noqa: BLE001 - raised in the waiting thread
+            answer.set_exception(error)
+        else:
+            answer.set_result(found)

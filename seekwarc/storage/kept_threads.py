@@ -3,6 +3,9 @@
 A call of obstore cannot be interrupted: neither Ctrl-C nor the end of the process ends it. So it is made in a
 daemon thread, which those who wait for it can abandon. (The threads of a `ThreadPoolExecutor` are joined when
 the interpreter exits.) Starting a thread costs as much as a small request, so each is kept for later calls.
+
+Handing a call over to another thread and waiting for it costs as much again. So who works in such a thread,
+and is waited for by nobody who could not abandon it, makes the call right there.
 """
 
 from __future__ import annotations
@@ -11,13 +14,22 @@ import os
 import threading
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
-from typing import Final, TypeAlias
+from typing import Final, ParamSpec, TypeAlias, TypeVar
 
-__all__ = ["KeptThreads"]
+__all__ = ["REQUESTS", "KeptThreads"]
 
 Call: TypeAlias = Callable[[], object]
 
 KEPT_SECONDS: Final = 5.0
+MAX_KEPT: Final = 64
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+class _Here(threading.local):
+    is_kept = False
+    may_block = False
 
 
 class KeptThreads:
@@ -28,6 +40,7 @@ class KeptThreads:
         self._most = most
         self._idle: list[SimpleQueue[Call]] = []
         """One for each thread that waits for a call."""
+        self._here = _Here()
         if hasattr(os, "register_at_fork"):
             # A forked process has none of these threads, and a call that is handed to one would never begin.
             os.register_at_fork(after_in_child=self._idle.clear)
@@ -41,7 +54,21 @@ class KeptThreads:
             threading.Thread(target=self._work, args=(calls,), name=self._name, daemon=True).start()
         calls.put(call)
 
+    @property
+    def may_block(self) -> bool:
+        """Whether this thread may make a call that never ends."""
+        return self._here.may_block
+
+    def blocking(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """Do work during which this thread may block, if it is one of these: no one depends on its end."""
+        self._here.may_block = self._here.is_kept
+        try:
+            return work(*args, **kwargs)
+        finally:
+            self._here.may_block = False
+
     def _work(self, calls: SimpleQueue[Call]) -> None:
+        self._here.is_kept = True
         call: Call | None = calls.get()
         while call is not None:
             call()
@@ -62,3 +89,7 @@ class KeptThreads:
             # A call is being handed over at this moment.
             return calls.get()
         return None
+
+
+REQUESTS: Final = KeptThreads("seekwarc-request", MAX_KEPT)
+"""Those that wait for answers of sources that are far away."""

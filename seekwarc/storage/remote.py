@@ -30,7 +30,7 @@ from seekwarc.errors import (
     SourceNotFoundError,
     SourceTimeoutError,
 )
-from seekwarc.storage.kept_threads import KeptThreads
+from seekwarc.storage.kept_threads import REQUESTS
 from seekwarc.storage.plan import REMOTE
 from seekwarc.storage.remote_errors import Failure, failure_of
 from seekwarc.storage.remote_url import check_forked, open_store, shown_url
@@ -53,7 +53,6 @@ BUSY_WAIT: Final = 1.0
 MAX_WAIT: Final = 20.0
 MIN_PIECE: Final = 64 << 10
 """Bytes that are taken of an answer at a time; as many may have to be asked for again."""
-REQUESTS: Final = KeptThreads("seekwarc-request", 4 * REMOTE.in_flight)
 NO_DATE: Final = datetime.fromtimestamp(0, UTC)
 """The date that obstore reports if a server sends no Last-Modified."""
 UNSATISFIABLE: Final = 416
@@ -269,6 +268,11 @@ class RemoteSource(RangeSource):
     def _ask(self, wanted: _Wanted, min_piece: int) -> _Answer:
         """Make one request and check the answer; Ctrl-C and `close` end the wait for it."""
         check_forked(self.name)
+        if REQUESTS.may_block:
+            if self._closed.is_set():
+                raise self._is_closed()
+            with self._slots:
+                return self._request(wanted, min_piece)
         answer: Future[_Answer] = Future()
         with self._lock:
             if self._closed.is_set():

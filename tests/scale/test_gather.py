@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,8 @@ import pytest
 import seekwarc
 from seekwarc import FormatError, RangeError, SourceError
 from tests.support.chunks import chunked, random_sizes
-from tests.support.rangeserver import RangeServer
+from tests.support.processes import PATIENT
+from tests.support.rangeserver import Answer, Asked, RangeServer
 from tests.support.writing import noise
 
 FILM = noise(4 << 20, seed=5)
@@ -83,6 +85,29 @@ def test_ranges_of_several_objects_take_few_requests(
     assert list(seekwarc.gather(rows)) == expected
     assert len(server.asked) <= 120
     assert {asked.target for asked in server.asked} == {f"/{number}.warc.zst" for number in range(4)}
+
+
+def test_ranges_of_several_films_take_two_round_trips(tmp_path: Path) -> None:
+    """The server keeps its answers back until all requests of a round trip are there."""
+    path = tmp_path / "film.warc.zst"
+    with seekwarc.open(path, "w") as out:
+        out.write_resource("http://e.org/film", FILM * 2, "video/mp4")
+    starts, lock = range(300_000, len(FILM) * 2, 600_000), threading.Lock()
+    # Of each film the head and the table, and then the ranges.
+    rounds = [threading.Barrier(count) for count in (4 * 2, 4 * len(starts))]
+    left = iter([barrier for barrier in rounds for _ in range(barrier.parties)])
+
+    def held(_: Asked, answer: Answer) -> Answer:
+        with lock:
+            barrier = next(left)
+        barrier.wait(PATIENT)
+        return answer
+
+    with RangeServer(path.read_bytes(), fault=held) as server:
+        urls = [f"{server.root}/{number}.warc.zst" for number in range(4)]
+        rows = [(url, 0, len(server.content.data), start, start + 10) for start in starts for url in urls]
+        assert list(seekwarc.gather(rows)) == [(FILM * 2)[start : start + 10] for *_, start, _ in rows]
+    assert next(left, None) is None
 
 
 def test_heads_and_tables_of_large_records_are_fetched_together(tmp_path: Path) -> None:

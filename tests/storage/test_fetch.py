@@ -16,6 +16,7 @@ from seekwarc.storage.fetch import MAX_PREFETCHED, TAIL, Fetcher
 from seekwarc.storage.local import BytesSource, LocalFileSource
 from seekwarc.storage.source import Stats
 from seekwarc.storage.streams import PipeSource
+from tests.support.processes import PATIENT
 from tests.support.sources import Pipe, RecordingSource, RemoteFake
 from tests.support.writing import noise
 
@@ -58,7 +59,7 @@ def test_remote_ranges_are_read_side_by_side() -> None:
     source = RemoteFake(bytes(10_000_000), latency=0.05)
     reading, _ = fetcher(source)
     assert len(list(reading.fetch(far_apart(20)))) == 20
-    assert source.at_once == 8
+    assert source.at_once == source.policy.in_flight == 16
     source.forget()
     assert len(list(reading.fetch(far_apart(20), in_flight=1))) == 20
     assert source.at_once == 1
@@ -136,6 +137,101 @@ def test_a_local_source_is_read_one_request_at_a_time() -> None:
     assert [data for _, data in reading.fetch(far_apart(3))] == [DATA[s:e] for s, e in far_apart(3)]
     assert source.requests == [(10, 20), *far_apart(3)]
     assert (stats.requests, stats.bytes_fetched) == (4, 40)
+
+
+# Ranges that are used as they come.
+
+
+def test_ranges_are_used_in_the_threads_that_their_bytes_come_in() -> None:
+    source = RemoteFake(DATA * 4, latency=0.02)
+    readers: dict[int, threading.Thread] = {}
+    source.fail = lambda start, _: readers.update({start: threading.current_thread()})
+    reading, stats = fetcher(source)
+    wanted = far_apart(12)
+
+    def use(first: int, stop: int) -> tuple[range, bytes, bool]:
+        start, end = wanted[first]
+        is_here = readers[start] is threading.current_thread()
+        return range(first, stop), reading.read(start, end), is_here
+
+    found = list(reading.use_each(wanted, use))
+    assert found == [(range(n, n + 1), (DATA * 4)[s:e], True) for n, (s, e) in enumerate(wanted)]
+    assert stats.requests == len(wanted) == source.at_once, "none came twice, nor one after the other"
+    assert readers[0] is threading.current_thread(), "which has nothing else to do"
+    assert not reading.has(*wanted[0]), "nothing is kept"
+    reading.close()
+
+
+def test_ranges_near_each_other_are_used_together() -> None:
+    wanted = [(0, 10), (5, 20), (100_000, 100_020), (2_000_000, 2_000_001)]
+    for source in (RemoteFake(DATA), RecordingSource(DATA)):
+        reading, stats = fetcher(source)
+
+        def use(first: int, stop: int, reading: Fetcher = reading) -> list[bytes]:
+            return [reading.read(*it) for it in wanted[first:stop]]
+
+        found = [it for some in reading.use_each(wanted, use) for it in some]
+        assert found == [DATA[start:stop] for start, stop in wanted]
+        assert stats.requests == (2 if source.policy.is_far else 4)
+        assert list(reading.use_each([], use)) == []
+        reading.close()
+
+
+def test_a_failed_request_leaves_it_to_the_user_to_find_out() -> None:
+    def fail(start: int, _: int) -> None:
+        if start == 800_000:
+            raise SourceError("no")
+
+    source = RemoteFake(DATA)
+    source.fail = fail
+    reading, _ = fetcher(source)
+    wanted = far_apart(4)
+
+    def use(first: int, _: int) -> str:
+        try:
+            return reading.read(*wanted[first]).hex()
+        except SourceError as error:
+            return str(error)
+
+    found = list(reading.use_each(wanted, use))
+    assert found == [DATA[:10].hex(), DATA[400_000:400_010].hex(), "no", DATA[1_200_000:1_200_010].hex()]
+    reading.close()
+
+
+def test_closing_ends_the_wait_for_ranges_that_never_come() -> None:
+    source, entered, end = RemoteFake(DATA), threading.Barrier(4), threading.Event()
+
+    def hang(start: int, _: int) -> None:
+        if start:
+            entered.wait(PATIENT)
+            end.wait(PATIENT)
+
+    source.fail = hang
+    reading, _ = fetcher(source)
+    used: list[int] = []
+    results = reading.use_each(far_apart(4), lambda first, _: used.append(first))
+
+    def close() -> None:
+        entered.wait(PATIENT)
+        reading.close()
+
+    closing = threading.Thread(target=close)
+    closing.start()
+    with pytest.raises(SourceError, match="the archive is closed"):
+        list(results)
+    closing.join()
+    end.set()
+    assert used in ([0], []), "what comes later is not used"
+
+
+def test_bytes_that_are_fetched_to_be_used_are_bounded() -> None:
+    source, most = RemoteFake(bytes(80 << 20)), 0
+    reading, _ = fetcher(source)
+    wanted = [(start, start + (2 << 20)) for start in range(0, 72 << 20, 3 << 20)]
+    for number, _ in enumerate(reading.use_each(wanted, lambda first, _: first)):
+        most = max(most, len(source.requests) - number)
+    assert most << 21 <= MAX_PREFETCHED + (2 << 20)
+    reading.close()
 
 
 # Prefetching.

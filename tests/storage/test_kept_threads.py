@@ -52,6 +52,15 @@ def test_a_thread_ends_after_some_time_without_calls(monkeypatch: pytest.MonkeyP
     assert threads._idle == []
 
 
+def test_only_work_in_such_a_thread_may_block() -> None:
+    threads, done = KeptThreads("test-block", 2), []
+    for work in (lambda: threads.may_block, lambda: threads.blocking(lambda: threads.may_block)):
+        threads.run(lambda work=work: done.append(work()))
+        wait_until(lambda: len(threads._idle) == 1)
+        assert not work(), "others wait for this thread"
+    assert done == [False, True]
+
+
 @pytest.mark.posix
 def test_a_forked_process_starts_threads_of_its_own() -> None:
     threads, done = KeptThreads("test-fork", 2), []

@@ -87,6 +87,6 @@ def test_ranges_are_taken_as_they_are_needed() -> None:
 
 
 def test_the_policies_have_the_documented_values() -> None:
-    assert (REMOTE.gap, REMOTE.max_request, REMOTE.in_flight) == (256 << 10, 16 << 20, 8)
+    assert (REMOTE.gap, REMOTE.max_request, REMOTE.in_flight) == (256 << 10, 16 << 20, 16)
     assert LOCAL.gap == 0
     assert LOCAL.in_flight == UNKNOWN.in_flight == 1
