@@ -268,7 +268,7 @@ class Reader(Closing):
         def records_from(offset: int) -> Iterator[Record]:
             return _records_from(file, compression, file.window(reach), offset)
 
-        on_error = told if callable(told) else _raise if told == "raise" else _skip
+        on_error = told if callable(told) else _raise if told == "raise" else lambda _: None
         on_misfit = told if callable(told) else _raise
         return records_past_damage(
             file, compression, records_from, on_error, start=start, stop=stop, on_misfit=on_misfit
@@ -374,18 +374,16 @@ class Reader(Closing):
     def use_each(self, ranges: Iterable[tuple[int, int]], use: Callable[[int, int], _T]) -> Iterator[_T]:
         """Fetch many stored ranges, several at a time, and use each as soon as its bytes have come.
 
-        So what is decoded from one of them is decoded while others are still on their way.
-
         Args:
-            ranges: Ranges [start, stop) of the stored file, by ascending start.
-            use: Called with a first number and a stop, for the ranges with these numbers, which came
-                together. While it runs, they are read without a request. Called from several threads.
+            ranges: As for `in_batches`.
+            use: Called in several threads, with first number and stop of ranges that came together. While
+                it runs, they are read without a request.
 
         Yields:
             What it returns, in order.
 
         Raises:
-            SourceError: The archive was closed. If bytes are unavailable, `use` finds that out.
+            SourceError: The archive was closed.
         """
         return self._file.source.use_each(ranges, use)
 
@@ -498,7 +496,3 @@ def _records_from(
 
 def _raise(error: FormatError) -> None:
     raise error
-
-
-def _skip(error: FormatError) -> None:
-    pass

@@ -18,16 +18,19 @@ import os
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, Unpack
 
 from seekwarc.errors import RangeError, SeekWarcError
 from seekwarc.read.options import OpenOptions, SidecarOptions
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.scale.ranges import WantedRange, read_ranges
+from seekwarc.storage.tasks import Tasks
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 __all__ = ["Wanted", "gather"]
 
@@ -116,10 +119,10 @@ def _outcomes(
 ) -> Iterator[bytes | Exception]:
     files = _Files(options)
     waiting: deque[_Group] = deque()
-    pool = ThreadPoolExecutor(FILES_AT_ONCE, "seekwarc-gather")
+    pool = Tasks("gather", FILES_AT_ONCE)
     # Files are closed first: threads that wait for an answer then end at once.
     with ExitStack() as stack:
-        stack.callback(pool.shutdown, cancel_futures=True)
+        stack.callback(pool.close, wait=True)
         stack.callback(files.close)
         for ranges in _grouped(wanted, group_bytes):
             waiting.append(_Group(ranges, group_bytes, files, pool))
@@ -143,7 +146,7 @@ def _grouped(wanted: Iterator[_Range], size: int) -> Iterator[list[_Range]]:
 
 
 class _Group:
-    def __init__(self, ranges: Sequence[_Range], room: int, files: _Files, pool: ThreadPoolExecutor) -> None:
+    def __init__(self, ranges: Sequence[_Range], room: int, files: _Files, pool: Tasks) -> None:
         self._ranges = ranges
         self._files = files
         self._room = room

@@ -10,20 +10,20 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import CancelledError, Future, InvalidStateError
 from contextlib import suppress
-from contextvars import copy_context
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 
 from seekwarc.compiling import Buffer, override
 from seekwarc.errors import SourceError
-from seekwarc.storage.kept_threads import REQUESTS
 from seekwarc.storage.plan import Request, plan_requests
 from seekwarc.storage.source import RangeReadable, RangeSource, SmallReads, SourceWrapper, Stats, as_source
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from seekwarc.storage.diskcache import DiskCache
+    from seekwarc.storage.tasks import Tasks
 
 __all__ = ["Fetcher"]
 
@@ -53,10 +53,7 @@ class Fetcher(SourceWrapper):
         self._lock = threading.Lock()
         self._process = 0
         self._closed = False
-        self._tasks: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
-        """What no thread has begun to do."""
-        self._under_way: set[Future[Any]] = set()
-        self._threads = 0
+        self._tasks: Tasks | None = None
         # Replaced as a whole, never changed, so that reads can search it without a lock.
         self._prefetched: tuple[tuple[int, bytes], ...] = ()
         self._size: int | None = None
@@ -152,14 +149,14 @@ class Fetcher(SourceWrapper):
         if end and size is not None:
             ranges.append((max(size - TAIL, 0), size))
         elif end and not self.is_pipe:
-            last = self.submit(REQUESTS.blocking, self.read_end, TAIL)
+            last = self.submit(self.read_end, TAIL)
         if size is not None:
             ranges = [(start, min(stop, size)) for start, stop in ranges if start < size]
         ranges = [one for one in ranges if not self.has(*one)]
         # Reading the gaps would save nothing: the requests are in flight at the same time.
         found = [(request.start, bytes(data)) for request, data in self.fetch(sorted(ranges), gap=0)]
         if last is not None:
-            found.append(self.result(last))
+            found.append(self._beside().result(last))
         with self._lock:
             room = MAX_PREFETCHED
             for begin, data in self._prefetched:
@@ -231,7 +228,7 @@ class Fetcher(SourceWrapper):
 
         def take() -> tuple[Request, _T]:
             request, number, answer = waiting.popleft()
-            return request, self.result(answer) if answer else do(request, number)
+            return request, self._beside().result(answer) if answer else do(request, number)
 
         try:
             for request in requests:
@@ -250,6 +247,8 @@ class Fetcher(SourceWrapper):
 
     def _read_far(self, start: int, stop: int) -> bytes:
         """Read in the thread that it is called from if that one may be left alone with it."""
+        from seekwarc.storage.tasks import REQUESTS
+
         return REQUESTS.blocking(self.read, start, stop)
 
     def _read_and_use(self, use: Callable[[int, int], _T], request: Request, first: int) -> _T:
@@ -269,48 +268,20 @@ class Fetcher(SourceWrapper):
                 self._prefetched = tuple(it for it in self._prefetched if it is not piece)
 
     def submit(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> Future[_T]:
-        """Run `work` in one of the threads that wait for answers; `result` waits for what it returns.
+        """Run `work` in one of the threads that wait for answers; see `Tasks`."""
+        return self._beside().submit(work, *args, **kwargs)
 
-        `close` cancels it also if it has begun: then it goes on, and what it returns is dropped.
-        """
-        answer: Future[_T] = Future()
-        # Context variables apply to the work that is done on behalf of their context, in any thread.
-        task = answer, partial(copy_context().run, partial(work, *args, **kwargs))
+    def _beside(self) -> Tasks:
         with self._lock:
             if self._closed:
                 raise self._is_closed()
-            if self._process != os.getpid():
+            if self._tasks is None or self._process != os.getpid():
                 # A forked child has no threads of its parent's, and would wait for them for ever.
                 self._process = os.getpid()
-                self._tasks, self._under_way, self._threads = deque(), set(), 0
-            self._tasks.append(task)
-            if self._threads == self.policy.in_flight:
-                return answer
-            self._threads += 1
-        REQUESTS.run(self._do_tasks)
-        return answer
+                from seekwarc.storage.tasks import Tasks
 
-    def result(self, answer: Future[_T]) -> _T:
-        """Wait for what was submitted."""
-        try:
-            return answer.result()
-        except CancelledError:
-            raise self._is_closed() from None
-
-    def _do_tasks(self) -> None:
-        answer: Future[Any] | None = None
-        while True:
-            with self._lock:
-                if answer is not None:
-                    self._under_way.discard(answer)
-                if not self._tasks:
-                    self._threads -= 1
-                    return
-                answer, work = self._tasks.popleft()
-                self._under_way.add(answer)
-            _settle(answer, work)
-            # What it holds, such as an answer, is not kept until the next one comes.
-            del work
+                self._tasks = Tasks(self.name, self.policy.in_flight)
+            return self._tasks
 
     def _is_closed(self) -> SourceError:
         return SourceError("the archive is closed", source=self.name)
@@ -320,21 +291,6 @@ class Fetcher(SourceWrapper):
         with self._lock:
             self._closed = True
             self._prefetched = ()
-            left = [*self._under_way, *(answer for answer, _ in self._tasks)]
-            self._tasks.clear()
-        for answer in left:
-            answer.cancel()
+        if self._tasks is not None:
+            self._tasks.close()
         self._source.close()
-
-
-def _settle(answer: Future[_T], work: Callable[[], _T]) -> None:
-    # It may be cancelled at any time.
-    with suppress(InvalidStateError):
-        if answer.cancelled():
-            return
-        try:
-            found = work()
-        except BaseException as error:  # noqa: BLE001 - raised in the waiting thread
-            answer.set_exception(error)
-        else:
-            answer.set_result(found)

@@ -16,12 +16,11 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import Final, ParamSpec, TypeAlias, TypeVar
 
-__all__ = ["REQUESTS", "KeptThreads"]
+__all__ = ["KeptThreads"]
 
 Call: TypeAlias = Callable[[], object]
 
 KEPT_SECONDS: Final = 5.0
-MAX_KEPT: Final = 64
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -89,7 +88,3 @@ class KeptThreads:
             # A call is being handed over at this moment.
             return calls.get()
         return None
-
-
-REQUESTS: Final = KeptThreads("seekwarc-request", MAX_KEPT)
-"""Those that wait for answers of sources that are far away."""

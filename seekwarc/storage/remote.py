@@ -30,11 +30,11 @@ from seekwarc.errors import (
     SourceNotFoundError,
     SourceTimeoutError,
 )
-from seekwarc.storage.kept_threads import REQUESTS
 from seekwarc.storage.plan import REMOTE
 from seekwarc.storage.remote_errors import Failure, failure_of
 from seekwarc.storage.remote_url import check_forked, open_store, shown_url
 from seekwarc.storage.source import RangeSource, read_fully
+from seekwarc.storage.tasks import REQUESTS
 
 if TYPE_CHECKING:
     from obstore import GetOptions, GetResult

@@ -56,10 +56,13 @@ def far_apart(count: int) -> list[tuple[int, int]]:
 
 
 def test_remote_ranges_are_read_side_by_side() -> None:
-    source = RemoteFake(bytes(10_000_000), latency=0.05)
+    source = RemoteFake(bytes(10_000_000), latency=0.01)
     reading, _ = fetcher(source)
+    most = threading.Barrier(source.policy.in_flight)
+    source.fail = lambda start, _: most.wait(PATIENT) and None if start < 16 * 400_000 else None
     assert len(list(reading.fetch(far_apart(20)))) == 20
     assert source.at_once == source.policy.in_flight == 16
+    source.fail = lambda *_: None
     source.forget()
     assert len(list(reading.fetch(far_apart(20), in_flight=1))) == 20
     assert source.at_once == 1
