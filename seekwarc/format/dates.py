@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Final, Literal, get_args
 
 from seekwarc.errors import FormatError
+from seekwarc.options import shown
 
 __all__ = [
     "DIGITS",
@@ -128,12 +129,19 @@ def usual_seconds(text: str) -> int | None:
     return since.days * DAY + since.seconds
 
 
-def format_date(date: datetime | WarcDate | str | None) -> str:
-    """Format a date for WARC-Date, in UTC, with a fraction if it has one; text as it is; None is now."""
+def format_date(date: object) -> str:
+    """Format a date for WARC-Date, in UTC, with a fraction if it has one; text as it is; None is now.
+
+    Raises:
+        TypeError: It is not a `datetime`, a `WarcDate`, text or None.
+        ValueError: It has no time zone.
+    """
     if date is None:
         return _instant(int(clock.time()))
     if isinstance(date, str | WarcDate):
         return str(date)
+    if not isinstance(date, datetime):
+        raise TypeError(f"date must be a datetime, a WarcDate or text, not {shown(date)}")
     if date.tzinfo is None:
         raise ValueError(f"date is {date}, without a time zone: give it tzinfo=UTC")
     return date.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"

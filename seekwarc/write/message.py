@@ -14,6 +14,7 @@ from typing import Final
 
 from seekwarc.compiling import Buffer
 from seekwarc.format.header_fields import is_token
+from seekwarc.options import shown
 from seekwarc.storage.streams import read_some
 from seekwarc.write.block_reader import Block, as_stream
 
@@ -32,7 +33,7 @@ _UNFIT = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 def response_head(
     status: object,
-    reason: str | None,
+    reason: object,
     pairs: list[tuple[str, str]],
     body: Block,
     length: int | None,
@@ -44,6 +45,8 @@ def response_head(
         raise ValueError(f"status is {status}, not within 100 to 999")
     if reason is None:
         reason = PHRASES.get(status, "")
+    elif not isinstance(reason, str):
+        raise TypeError(f"reason must be text, not {shown(reason)}")
     names = {name.lower() for name, _ in pairs}
     if isinstance(body, Buffer):
         length = memoryview(body).nbytes

@@ -5,18 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, Literal, Protocol, TypeAlias, TypedDict, Unpack, cast
+from typing import Literal, Protocol, TypeAlias, TypedDict, Unpack, cast
 
 from seekwarc.compiling import Buffer
-from seekwarc.format.dates import WarcDate, format_date
+from seekwarc.format.dates import WarcDate
 from seekwarc.format.digest import Digest
 from seekwarc.format.header_fields import format_fields
-from seekwarc.format.http import MAX_HTTP_HEAD_SIZE, HttpHead
 from seekwarc.format.profiles import IDENTICAL_PAYLOAD_DIGEST
-from seekwarc.options import integer
-from seekwarc.write.block_reader import Block, BlockSource, ReadableStream, SizedStream, as_stream, length_of
-from seekwarc.write.header import HeaderDraft, Headers, bracketed, new_id, pairs_of
-from seekwarc.write.message import refuse_message_fields, response_head, with_head
+from seekwarc.write.block_reader import Block, BlockSource, ReadableStream
+from seekwarc.write.header import HeaderDraft, Headers, pairs_of
+from seekwarc.write.record_parts import http_type, record_parts, response_parts, typed_parts
 from seekwarc.write.written import Written
 
 __all__ = ["CommonFields", "TypedWrites"]
@@ -55,25 +53,6 @@ class CommonFields(TypedDict, total=False):
     """Further fields."""
     on_interrupt: OnInterrupt
     """What to do if an exception interrupts the block, or it ends before `length`; see `Writer.write`."""
-
-
-_FIELDS = {
-    "ip_address": "WARC-IP-Address",
-    "truncated": "WARC-Truncated",
-    "identified_payload_type": "WARC-Identified-Payload-Type",
-    "profile": "WARC-Profile",
-    "payload_digest": "WARC-Payload-Digest",
-    "refers_to_target_uri": "WARC-Refers-To-Target-URI",
-    "segment_number": "WARC-Segment-Number",
-    "total_length": "WARC-Segment-Total-Length",
-}
-_IDS = {
-    "warcinfo_id": "WARC-Warcinfo-ID",
-    "refers_to": "WARC-Refers-To",
-    "origin_id": "WARC-Segment-Origin-ID",
-}
-_PASSED_ON = ("date", "record_id", "length", "on_interrupt")
-_KNOWN = {*_FIELDS, *_IDS, *_PASSED_ON, "refers_to_date", "concurrent_to", "headers"}
 
 
 class TypedWrites(ABC):
@@ -127,7 +106,7 @@ class TypedWrites(ABC):
                 takes further records.
             TargetError: The file cannot be written.
         """
-        return self._record(
+        parts = record_parts(
             type,
             target_uri,
             block,
@@ -138,44 +117,7 @@ class TypedWrites(ABC):
             length=length,
             on_interrupt=on_interrupt,
         )
-
-    def _record(
-        self,
-        kind: str,
-        target_uri: str | Url | None,
-        block: Block,
-        content_type: str | None,
-        headers: Headers,
-        *,
-        head: HttpHead | None = None,
-        date: datetime | WarcDate | str | None = None,
-        record_id: str | None = None,
-        length: int | None = None,
-        on_interrupt: OnInterrupt = "discard",
-    ) -> Written:
-        if on_interrupt not in ("discard", "truncate"):
-            raise ValueError(f'on_interrupt is {on_interrupt!r}, not "discard" or "truncate"')
-        keeps = on_interrupt == "truncate"
-        stream = as_stream(block)
-        draft = HeaderDraft(headers)
-        draft.add("WARC-Type", kind)
-        draft.add("WARC-Record-ID", bracketed(record_id) if record_id else new_id())
-        draft.add("WARC-Date", format_date(date))
-        is_text = target_uri is None or isinstance(target_uri, str)
-        draft.add("WARC-Target-URI", target_uri if is_text else str(target_uri))
-        draft.add("Content-Type", content_type)
-        # Checked before the block is read, which may be gigabytes.
-        draft.check()
-        stated = draft.get("Content-Length")
-        if stated is not None:
-            length = int(stated)
-        if length is not None and integer("length", length) < 0:
-            raise ValueError(f"length is {length}, not 0 or more")
-        if keeps:
-            draft = draft.without("Content-Length")
-            if draft.get("WARC-Block-Digest") or draft.get("WARC-Payload-Digest"):
-                raise ValueError('on_interrupt="truncate" does not go with given digests of the whole block')
-        return self._write_draft(draft, BlockSource(stream, length, keeps=keeps, head=head))
+        return self._write_draft(*parts)
 
     def write_response(
         self,
@@ -205,25 +147,16 @@ class TypedWrites(ABC):
             content_type: "application/http; msgtype=response" for http and https unless given.
             **common: See `CommonFields`.
         """
-        length, known = common.get("length"), None
-        if status is not None:
-            if "headers" in common:
-                common["headers"] = record_fields = pairs_of(common["headers"])
-                refuse_message_fields(record_fields)
-            http_headers = pairs_of(http_headers, "http_headers")
-            head = response_head(status, reason, http_headers, block, length)
-            expected = length_of(block) if length is None else None
-            block = with_head(head, block)
-            if status >= 200 and len(head) <= MAX_HTTP_HEAD_SIZE:
-                known = HttpHead(head, status)  # No need to parse a head just made.
-            if length is not None:
-                common["length"] = len(head) + length
-            elif expected is not None:
-                block = SizedStream(block, len(head) + expected)
-        elif reason is not None or pairs_of(http_headers, "http_headers"):
-            raise TypeError("reason and http_headers need status: without it, the block is the whole message")
-        kind = content_type or _http_type(target_uri, "response")
-        return self._write("response", target_uri, block, kind, common, head=known)
+        parts = response_parts(
+            target_uri,
+            block,
+            status=status,
+            reason=reason,
+            http_headers=http_headers,
+            content_type=content_type,
+            common=common,
+        )
+        return self._write_draft(*parts)
 
     def write_request(
         self,
@@ -241,8 +174,8 @@ class TypedWrites(ABC):
             content_type: "application/http; msgtype=request" for http and https unless given.
             **common: See `CommonFields`.
         """
-        kind = content_type or _http_type(target_uri, "request")
-        return self._write("request", target_uri, block, kind, common)
+        kind = content_type or http_type(target_uri, "request")
+        return self._write_draft(*typed_parts("request", target_uri, block, kind, common))
 
     def write_resource(
         self,
@@ -259,7 +192,7 @@ class TypedWrites(ABC):
             content_type: Its media type.
             **common: See `CommonFields`.
         """
-        return self._write("resource", target_uri, block, content_type, common)
+        return self._write_draft(*typed_parts("resource", target_uri, block, content_type, common))
 
     def write_metadata(
         self,
@@ -285,7 +218,8 @@ class TypedWrites(ABC):
         else:
             made = format_fields(pairs_of(block))
             content_type = content_type or "application/warc-fields"
-        return self._write("metadata", target_uri, made, content_type, common, refers_to=refers_to)
+        given = {**common, "refers_to": refers_to}
+        return self._write_draft(*typed_parts("metadata", target_uri, made, content_type, given))
 
     def write_revisit(
         self,
@@ -317,19 +251,16 @@ class TypedWrites(ABC):
         if profile == IDENTICAL_PAYLOAD_DIGEST:
             common.setdefault("truncated", "length")
         if content_type is None and block != b"":
-            content_type = _http_type(target_uri, "response")
-        return self._write(
-            "revisit",
-            target_uri,
-            block,
-            content_type,
-            common,
-            profile=profile,
-            payload_digest=payload_digest,
-            refers_to=refers_to,
-            refers_to_target_uri=refers_to_target_uri,
-            refers_to_date=refers_to_date,
-        )
+            content_type = http_type(target_uri, "response")
+        given = {
+            **common,
+            "profile": profile,
+            "payload_digest": payload_digest,
+            "refers_to": refers_to,
+            "refers_to_target_uri": refers_to_target_uri,
+            "refers_to_date": refers_to_date,
+        }
+        return self._write_draft(*typed_parts("revisit", target_uri, block, content_type, given))
 
     def write_conversion(
         self,
@@ -349,7 +280,8 @@ class TypedWrites(ABC):
             refers_to: The other record's ID.
             **common: See `CommonFields`.
         """
-        return self._write("conversion", target_uri, block, content_type, common, refers_to=refers_to)
+        given = {**common, "refers_to": refers_to}
+        return self._write_draft(*typed_parts("conversion", target_uri, block, content_type, given))
 
     def write_continuation(
         self,
@@ -373,53 +305,10 @@ class TypedWrites(ABC):
             total_length: Length of the blocks of all segments together; only for the last segment.
             **common: See `CommonFields`.
         """
-        return self._write(
-            "continuation",
-            target_uri,
-            block,
-            None,
-            common,
-            origin_id=origin_id,
-            segment_number=segment_number,
-            total_length=total_length,
-        )
-
-    def _write(
-        self,
-        kind: str,
-        target_uri: str | Url | None,
-        block: Block,
-        content_type: str | None,
-        common: CommonFields,
-        *,
-        head: HttpHead | None = None,
-        **own: object,
-    ) -> Written:
-        more: dict[str, Any] = {name: it for name, it in {**common, **own}.items() if it is not None}
-        if not more:
-            return self._record(kind, target_uri, block, content_type, (), head=head)
-        if unknown := more.keys() - _KNOWN:
-            raise TypeError(f"a record of type {kind!r} takes no argument {min(unknown)!r}")
-        fields = [(_FIELDS[name], str(value)) for name, value in more.items() if name in _FIELDS]
-        fields += [(_IDS[name], _id_of(name, value)) for name, value in more.items() if name in _IDS]
-        if "refers_to_date" in more:
-            fields.append(("WARC-Refers-To-Date", format_date(more["refers_to_date"])))
-        concurrent = more.get("concurrent_to", ())
-        for record in [concurrent] if isinstance(concurrent, str | Written) else concurrent:
-            fields.append(("WARC-Concurrent-To", _id_of("concurrent_to", record)))
-        fields += pairs_of(more.get("headers", ()))
-        passed_on = {name: more[name] for name in _PASSED_ON if name in more}
-        return self._record(kind, target_uri, block, content_type, fields, head=head, **passed_on)
-
-
-def _id_of(name: str, record: object) -> str:
-    if isinstance(record, Written):
-        return bracketed(record.id)
-    if isinstance(record, str):
-        return bracketed(record)
-    raise TypeError(f"{name} must be what write_* returned, or a record ID, not {type(record).__name__}")
-
-
-def _http_type(target_uri: str | Url, message: str) -> str | None:
-    is_http = str(target_uri).lower().startswith(("http:", "https:", "<http:", "<https:"))
-    return f"application/http; msgtype={message}" if is_http else None
+        given = {
+            **common,
+            "origin_id": origin_id,
+            "segment_number": segment_number,
+            "total_length": total_length,
+        }
+        return self._write_draft(*typed_parts("continuation", target_uri, block, None, given))

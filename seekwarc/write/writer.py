@@ -18,7 +18,7 @@ from seekwarc.format.conditions import with_sizes
 from seekwarc.format.warc import RECORD_END, RecordHeader, parse_record_header
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import OrderedWork
-from seekwarc.options import check_range
+from seekwarc.options import check_range, shown
 from seekwarc.system import threads_for
 from seekwarc.write.assembly import RecordAssembly, stored_bound
 from seekwarc.write.block_reader import Block, BlockSource, as_stream
@@ -221,11 +221,19 @@ class Writer(TypedWrites):
                 was read.
 
         Raises:
+            TypeError: An argument has the wrong type.
             FormatError: The header cannot be parsed, or the stream is shorter than it states. Nothing of the
                 record is left in the file, which takes further records.
             TargetError: The file cannot be written.
         """
-        parsed = header if isinstance(header, RecordHeader) else parse_record_header(header)
+        if isinstance(header, RecordHeader):
+            parsed = header
+        elif isinstance(header, bytes):
+            parsed = parse_record_header(header)
+        else:
+            raise TypeError(f"header must be bytes or a RecordHeader, not {shown(header)}")
+        if not isinstance(trailer, bytes) and not callable(trailer):
+            raise TypeError(f"trailer must be bytes or a function that returns them, not {shown(trailer)}")
         source = BlockSource(as_stream(block), parsed.content_length)
         return self._in_turn(self._copy, parsed, source, trailer)
 
