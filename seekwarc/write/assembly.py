@@ -23,7 +23,7 @@ import itertools
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import BinaryIO, Final, NamedTuple
+from typing import BinaryIO, Final
 
 from seekwarc.compiling import Buffer
 from seekwarc.errors import FormatError, SeekWarcError
@@ -58,16 +58,26 @@ def stored_bound(content_size: int) -> int:
     return content_size + content_size // 128 + RECORD_OVERHEAD
 
 
-class _SmallRecord(NamedTuple):
-    step: int
-    """Number of the step that puts it into the file."""
-    contents: tuple[bytes, ...]
-    """The content of each of its frames."""
-    regular: bool
-    """Whether it ends in two line breaks."""
-    written: Written
-    accepted: int
-    """Maximum size of what was added so far, this record included."""
+class _SmallRecord:
+    """A record that waits to be compressed.
+
+    Attributes:
+        step: Number of the step that puts it into the file.
+        contents: The content of each of its frames.
+        regular: Whether it ends in two line breaks.
+        accepted: Maximum size of what was added so far, this record included.
+    """
+
+    __slots__ = ("accepted", "contents", "regular", "step", "written")
+
+    def __init__(
+        self, step: int, contents: tuple[bytes, ...], written: Written, accepted: int, *, regular: bool
+    ) -> None:
+        self.step = step
+        self.contents = contents
+        self.written = written
+        self.accepted = accepted
+        self.regular = regular
 
 
 class RecordAssembly:
@@ -324,7 +334,8 @@ class RecordAssembly:
         self._batch_size += size
         self._accepted += stored_bound(size)
         step = next(self._steps)
-        self._batch.append(_SmallRecord(step, contents, end == RECORD_END, written, self._accepted))
+        record = _SmallRecord(step, contents, written, self._accepted, regular=end == RECORD_END)
+        self._batch.append(record)
 
     def submit(self) -> None:
         """Hand every record so far to the threads; what is submitted to them next follows in the file."""

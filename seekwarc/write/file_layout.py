@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import BinaryIO, Final, Literal, NamedTuple, TypeAlias
+from typing import BinaryIO, Final, Literal, TypeAlias
 
 from seekwarc.compiling import override
 from seekwarc.errors import SeekWarcError
@@ -61,18 +61,10 @@ class ExistingFile:
     checksums: array[int] = field(default_factory=lambda: array("I"))
 
 
-class _State(NamedTuple):
-    """All that steps change."""
-
-    step: int
-    """Number of the last step."""
-    offset: int
-    entries: int
-    record: tuple[int, int]
-    """Offset and first entry of the last record."""
-    in_record: bool
-    covered: bool
-    member: tuple[int, int]
+_State: TypeAlias = tuple[int, int, int, tuple[int, int], bool, bool, tuple[int, int]]
+"""The number of the last step, and all that steps change: offset, number of entries, offset and first entry
+of the last record, whether it is being written, whether its table covers all, and the member. Compiled, such
+a tuple needs no object of its own; there is one for each record."""
 
 
 class FileLayout:
@@ -110,7 +102,7 @@ class FileLayout:
 
     def once(self, number: int, step: Callable[[], None]) -> None:
         """Do a step, unless it or a later one was done."""
-        if number > self._done.step:
+        if number > self._done[0]:
             self._rollback_step()
             if not self._in_record:
                 self._output.mark()
@@ -131,29 +123,22 @@ class FileLayout:
         return self._dirty or self._in_record
 
     def _state(self, step: int) -> _State:
-        return _State(
-            step,
-            self.offset,
-            len(self._stored),
-            self._record,
-            self._in_record,
-            self._covered,
-            self._member,
-        )
+        entries = len(self._stored)
+        return step, self.offset, entries, self._record, self._in_record, self._covered, self._member
 
     def _rollback_step(self) -> None:
         if not self._dirty:
             return
-        done = self._done
-        if not self._output.rollback(done.offset - self._begin):
+        _, offset, count, record, in_record, covered, member = self._done
+        if not self._output.rollback(offset - self._begin):
             raise SeekWarcError(
                 "writing failed before, and the output cannot be cut back", source=self._output.name
             )
-        self.offset = done.offset
+        self.offset = offset
         for entries in (self._stored, self._contents, self._checksums):
-            del entries[done.entries :]
-        self._record, self._in_record = done.record, done.in_record
-        self._covered, self._member = done.covered, done.member
+            del entries[count:]
+        self._record, self._in_record = record, in_record
+        self._covered, self._member = covered, member
         self._dirty = False
 
     @property
@@ -257,7 +242,7 @@ class FileLayout:
         """Undo what was written of the current record."""
         self._dirty = True
         offset, entries = self._record
-        self._done = self._done._replace(offset=offset, entries=entries, in_record=False, covered=False)
+        self._done = self._done[0], offset, entries, self._done[3], False, False, self._done[6]
         self._rollback_step()
 
     def end_file(self) -> None:

@@ -17,7 +17,7 @@ import hashlib
 import os
 import warnings
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 from seekwarc.errors import FormatError
 from seekwarc.format.digest import Digest, Hasher, WrittenAlgorithm, labelled
@@ -45,12 +45,23 @@ MAX_LENGTH: Final = 10**13
 """A length with more digits than that of any block, to estimate the size of a header before it is known."""
 
 
-class _Block(NamedTuple):
-    source: BlockSource
-    beginning: bytes | memoryview
-    """All of it, or a beginning that is longer than a frame."""
-    is_whole: bool
-    http: HttpHead | None = None
+class _Block:
+    """A block, with `beginning`: all of it, or a beginning that is longer than a frame."""
+
+    __slots__ = ("beginning", "http", "is_whole", "source")
+
+    def __init__(
+        self,
+        source: BlockSource,
+        beginning: bytes | memoryview,
+        http: HttpHead | None = None,
+        *,
+        is_whole: bool,
+    ) -> None:
+        self.source = source
+        self.beginning = beginning
+        self.is_whole = is_whole
+        self.http = http
 
 
 class Recorder:
@@ -113,7 +124,7 @@ class Recorder:
         is_whole = whole is not None or len(beginning) <= self._frame_size
         is_http = is_http_block(draft.get("Content-Type"))
         http = (source.head or parse_http_head(beginning, whole=is_whole)) if is_http else None
-        return _Block(source, beginning, is_whole, http)
+        return _Block(source, beginning, http, is_whole=is_whole)
 
     def _payload_of(self, draft: HeaderDraft, http: HttpHead | None) -> tuple[HttpHead | None, bool]:
         """Return the head that the payload follows, and whether a digest of the payload is wanted."""
