@@ -242,7 +242,7 @@ def take_chunks(data: Buffer, position: int, limit: int) -> tuple[bytes, int, in
 
 @lru_cache(1 << 10)
 def _alike(line: bytes, size: int) -> re.Pattern[bytes]:
-    return re.compile(b"(?:%b.{%d})++" % (re.escape(line), size), re.DOTALL)
+    return re.compile(b"(?>(?:%b.{%d})+)" % (re.escape(line), size), re.DOTALL)
 
 
 def _take_alike(data: Buffer, position: int, size: int, limit: int) -> bytes:

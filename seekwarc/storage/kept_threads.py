@@ -5,7 +5,7 @@ daemon thread, which those who wait for it can abandon. (The threads of a `Threa
 the interpreter exits.) Starting a thread costs as much as a small request, so each is kept for later calls.
 
 Handing a call over to another thread and waiting for it costs as much again. So who works in such a thread,
-and is waited for by nobody who could not abandon it, makes the call right there.
+while all that wait for it can abandon it, makes the call right there.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class KeptThreads:
         return self._here.may_block
 
     def blocking(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        """Do work during which this thread may block, if it is one of these: no one depends on its end."""
+        """Do work during which this thread may block, if it is one of these: all that wait for it can abandon it."""
         self._here.may_block = self._here.is_kept
         try:
             return work(*args, **kwargs)
