@@ -114,7 +114,7 @@ class FrameRun:
         if most:
             from seekwarc.frames.prefetch import PrefetchWindow
 
-            largest = max(table.content_sizes, default=0) or 1
+            largest = table.largest or 1
             self._window = PrefetchWindow(min(most, context.cache.capacity // PREFETCH_SHARE // largest))
 
     def plan(self, start: int, stop: int) -> ReadPlan:
