@@ -229,16 +229,12 @@ def _encoded(algorithm: WrittenAlgorithm, raw: bytes) -> str:
 
 def _sha1_in_base32(raw: bytes) -> str:
     # Each record has two, and base64.b32encode takes several times as long: it is also written in Python.
-    pairs: list[str] = []
+    text = ""
     for index in range(0, 20, 5):
         b, c, d = raw[index + 1], raw[index + 2], raw[index + 3]
-        pairs += [
-            _PAIRS[raw[index] << 2 | b >> 6],
-            _PAIRS[(b & 63) << 4 | c >> 4],
-            _PAIRS[(c & 15) << 6 | d >> 2],
-            _PAIRS[(d & 3) << 8 | raw[index + 4]],
-        ]
-    return "".join(pairs)
+        first, second = _PAIRS[raw[index] << 2 | b >> 6], _PAIRS[(b & 63) << 4 | c >> 4]
+        text += f"{first}{second}{_PAIRS[(c & 15) << 6 | d >> 2]}{_PAIRS[(d & 3) << 8 | raw[index + 4]]}"
+    return text
 
 
 def _base32(value: str) -> bytes:

@@ -21,6 +21,8 @@ MAX_DOUBTFUL: Final = 64 << 10
 """No large record is this small."""
 FILES: Final = (io.BufferedReader, io.BufferedRandom, io.FileIO)
 """What `open` returns."""
+READ: Final[Callable[[ReadableStream, int], Buffer]] = read_some
+"""By this name, since a compiled call of `read_some` itself refuses all but `bytes`, in words of its own."""
 
 Block = Buffer | ReadableStream | Iterable[Buffer] | AsyncIterable[Buffer]
 """A block: its bytes, a binary file, or an iterable of its pieces in order; for `AsyncWriter` also an
@@ -136,7 +138,7 @@ class BlockSource:
         data, self._returned = self._returned[:size], self._returned[size:]
         if len(data) == size:
             return data
-        pieces = [data]
+        pieces: list[Buffer] = [data]
         wanted = size - len(data)
         if self.length is not None:
             wanted = min(wanted, self.length - self._read)
@@ -152,15 +154,15 @@ class BlockSource:
             if not self.keeps:
                 raise short
             self.interruption = short
-        return b"".join(pieces) if len(pieces) != 2 or data else pieces[1]
+        return b"".join(pieces) if len(pieces) != 2 or data else bytes(pieces[1])
 
-    def _piece(self, size: int) -> bytes:
+    def _piece(self, size: int) -> Buffer:
         if self.interruption is not None:
             return b""
         if self._stream is None:
             self._stream = _PiecesStream((self.whole[self._read :] if self.whole is not None else b"",))
         try:
-            return read_some(self._stream, size)
+            return READ(self._stream, size)
         except BaseException as error:
             if not self.keeps:
                 raise

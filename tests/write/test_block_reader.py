@@ -29,6 +29,18 @@ def test_read_returns_all_bytes_until_the_block_ends(kind: Any, length: int | No
     assert source.read(600) == b""
 
 
+@pytest.mark.parametrize("kind", [bytearray, memoryview])
+def test_a_stream_may_return_any_buffer(kind: Any) -> None:
+    class Lending(io.BytesIO):
+        def read(self, size: int | None = -1) -> Any:
+            return kind(super().read(size))
+
+    source = BlockSource(Lending(BLOCK[:1000]), None)
+    assert source.read(600) == BLOCK[:600]
+    assert source.peek(5000) == source.read(5000) == BLOCK[600:1000]
+    assert source.read(1) == b""
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_peek_keeps_the_bytes(kind: Any) -> None:
     source = BlockSource(kind(BLOCK[:1000]), None)
