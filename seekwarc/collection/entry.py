@@ -39,6 +39,7 @@ __all__ = [
     "described_past_damage",
     "entry_of_line",
     "is_listed",
+    "is_listed_as",
     "is_place",
     "judged",
     "nearest",
@@ -339,7 +340,11 @@ def entry_of_line(line: CdxjLine, file: str | None = None) -> Entry:
 
 def is_listed(record: Record) -> bool:
     """Return whether a record is one that an index of captures lists."""
-    uri, kind = record.target_uri, record.type
+    return is_listed_as(record, record.target_uri, record.type)
+
+
+def is_listed_as(record: Record, uri: str | None, kind: str | None) -> bool:
+    """Return the same where the record's URI and type are known."""
     # Only of a resource the type of the block decides.
     media_type = stated_type(record.content_type) if kind == "resource" else None
     return uri is not None and is_capture(kind, media_type, uri)

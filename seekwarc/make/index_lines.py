@@ -18,7 +18,7 @@ from typing import Final, NamedTuple, TypeAlias
 from urllib.parse import urljoin
 
 from seekwarc.cdx.limits import MAX_CELL_SIZE
-from seekwarc.collection.entry import is_listed, with_next
+from seekwarc.collection.entry import is_listed, is_listed_as, with_next
 from seekwarc.compiling import mypyc_attr
 from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import (
@@ -148,7 +148,7 @@ class Lines:
             uri, kind = record.target_uri, record.type
             if wanted.post_append and kind == "request":
                 request = sent_by(record)
-            if uri is not None and (wanted.all_records or is_listed(record)):
+            if uri is not None and (wanted.all_records or is_listed_as(record, uri, kind)):
                 known = _fields(record, uri, kind, wanted)
                 if wanted.details:
                     known |= _details(record)
@@ -238,7 +238,8 @@ def _fields(record: Record, uri: str, kind: str | None, wanted: LineOptions) -> 
         mime = stated_type(head.get("Content-Type") if head is not None else None)
     elif kind != "revisit":
         mime = stated_type(record.content_type)
-    if not is_capture(kind, mime, uri):
+    # Unless all records are listed, only captures are.
+    if wanted.all_records and not is_capture(kind, mime, uri):
         fields[TYPE_FIELD] = kind or ""
     if mime is not None:
         fields["mime"] = mime
