@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -229,14 +230,19 @@ def test_records_before_damage_are_judged() -> None:
             next(records)
 
 
-@pytest.mark.parametrize("compression", ["zst", "gz"])
-def test_what_is_judged_is_decompressed_once_and_not_kept(compression: str, tmp_path) -> None:
-    """Each record was decompressed again, and kept, when its head was asked for after the next was found."""
-    name = tmp_path / f"a.warc.{compression}"
-    with seekwarc.open(name, "w", threads=1) as out:
-        for number in range(90):
+def pages(path: Path, count: int) -> Path:
+    """Write small responses, every other one with the status that is wanted."""
+    with seekwarc.open(path, "w", threads=1) as out:
+        for number in range(count):
             page = {"http_headers": {"Content-Type": "text/html"}, "status": 200 + number % 2}
             out.write_response(f"{URI}{number}", b"page", date=DATE, **page)
+    return path
+
+
+@pytest.mark.parametrize("compression", ["zst", "gz"])
+def test_what_is_judged_is_decompressed_once(compression: str, tmp_path: Path) -> None:
+    """Each record was decompressed again when its head was asked for after the next was found."""
+    name = pages(tmp_path / f"a.warc.{compression}", 90)
     with seekwarc.open(name, threads=1) as archive:
         list(archive)
         once = archive.stats.bytes_decoded
@@ -245,6 +251,22 @@ def test_what_is_judged_is_decompressed_once_and_not_kept(compression: str, tmp_
         assert (len(found), archive.stats.bytes_decoded) == (45, once)
         assert found[0].block.read()[:4] == b"HTTP"
         assert archive.stats.bytes_decoded > once
+
+
+@pytest.mark.parametrize("compression", ["zst", "gz"])
+def test_nothing_is_kept_of_records_that_were_judged(compression: str, tmp_path: Path) -> None:
+    name = pages(tmp_path / f"a.warc.{compression}", 900)
+    kept: list[int] = []
+    with seekwarc.open(name, threads=1) as archive:
+        tracemalloc.start()
+        try:
+            for number, _ in enumerate(judged(archive, WANTED.matches)):
+                if number in (100, 800):
+                    kept.append(tracemalloc.get_traced_memory()[0])
+        finally:
+            tracemalloc.stop()
+    # Less than 30 bytes a record; it was more than 600.
+    assert kept[1] - kept[0] < 20_000
 
 
 def test_iteration_may_stop_early() -> None:
