@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
-from typing import Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar, cast
 
 from seekwarc.collection.entry import Entry, OnDamage, described
 from seekwarc.edit.copy_inputs import PartTarget
 from seekwarc.errors import FormatError
-from seekwarc.jobs.parts import cut, in_parts
+from seekwarc.jobs.parts import FoundInPart, found_in
 from seekwarc.jobs.progress import Progress
-from seekwarc.read.options import ReadOptions
-from seekwarc.read.reader import Reader, WholeReader
+from seekwarc.jobs.work import Reading
+from seekwarc.read.options import ReadLimits, ReadOptions
+from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
-from seekwarc.scale.split import Split
-from seekwarc.storage.opening import open_source
-from seekwarc.storage.source import RangeSource
 
 __all__ = ["Described", "Listing", "listed"]
 
@@ -60,39 +57,36 @@ def listed(
     limits: ReadOptions,
 ) -> Iterator[Note]:
     """Yield the notes of a file. They are the same, whatever the number of processes."""
-    parts = cut(target, processes, **limits)
-    with closing(on_progress(open_source(target), label)) as stored:
-        start: int | None = 0
-        for made in in_parts(stored, parts, _PartNotes(listing, limits), processes, None):
-            with open(made.spool, "rb") as file:
-                while file.peek():
-                    yield from pickle.load(file)  # noqa: S301 - from a process of ours, in a folder of ours
-            os.unlink(made.spool)
-            start = made.stop
-        if start is not None:
-            with WholeReader(stored, part=(start, None), **limits) as archive:
-                yield from listing(archive, on_damage)
+    reading = Reading(on_progress, processes, cast("ReadLimits", {**limits}))
+    begin = partial(_Noted, listing)
+    for found in found_in(target, label, begin, reading, folder=None, on_problem=on_damage):
+        if not isinstance(found, FoundInPart):
+            yield from cast("_Noted[Note]", found).notes()
+            continue
+        with open(found.spool, "rb") as file:
+            while file.peek():
+                yield from pickle.load(file)  # noqa: S301 - from a process of ours, in a folder of ours
 
 
-class _Made(NamedTuple):
-    """The notes of a part of a file, in batches."""
-
-    stop: int | None
-    spool: str
-
-
-@dataclass(frozen=True, slots=True)
-class _PartNotes(Generic[Note]):
-    """Makes the notes of a part; see `tools.parts.PartWork`."""
+@dataclass(slots=True)
+class _Noted(Generic[Note]):
+    """The notes of a file, or of a part of one; see `jobs.parts.Found`."""
 
     listing: Listing[Note]
-    limits: ReadOptions
+    archive: Reader
+    on_problem: OnDamage
+    is_damaged: bool = False
+    done: None = None
 
-    def __call__(self, part: Split, source: RangeSource, spool: str) -> _Made | None:
-        damaged: list[FormatError] = []
-        where = part.start, part.stop
-        with WholeReader(source, part=where, **self.limits) as archive, open(spool, "xb") as file:
-            notes = self.listing(archive, damaged.append)
-            while batch := list(islice(notes, BATCH)):
-                pickle.dump(batch, file, pickle.HIGHEST_PROTOCOL)
-        return None if damaged else _Made(part.stop, spool)
+    def notes(self) -> Iterator[Note]:
+        return self.listing(self.archive, self._note)
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the notes in batches, for another process."""
+        notes = self.notes()
+        while batch := list(islice(notes, BATCH)):
+            yield pickle.dumps(batch, pickle.HIGHEST_PROTOCOL)
+
+    def _note(self, damage: FormatError) -> None:
+        self.is_damaged = True
+        self.on_problem(damage)

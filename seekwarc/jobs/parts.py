@@ -40,7 +40,17 @@ from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeSource, SmallReads, SourceWrapper
 
-__all__ = ["MIN_SIZE", "Found", "Notes", "PartSource", "cut", "each_part", "found_in", "in_parts"]
+__all__ = [
+    "MIN_SIZE",
+    "Found",
+    "FoundInPart",
+    "Notes",
+    "PartSource",
+    "cut",
+    "each_part",
+    "found_in",
+    "in_parts",
+]
 
 MIN_SIZE: Final = 16 << 20
 """A smaller file is done by one process in about the time that others take to start."""
@@ -238,16 +248,18 @@ def found_in(
                 yield begin(archive, on_problem=on_problem)
 
 
-class _Made(NamedTuple, Generic[_Done]):
+class FoundInPart(NamedTuple, Generic[_Done]):
     """What another process found in a part of a file."""
 
     stop: int | None
     spool: str
+    """Path of a file with the lines, one after the other."""
     problems: list[FormatError]
     done: _Done
     is_damaged: bool = False
 
     def lines(self) -> Iterator[bytes]:
+        """See `Found.lines`."""
         with open(self.spool, "rb") as file:
             yield from file
 
@@ -260,13 +272,13 @@ class _PartLines(Generic[_Done]):
     limits: ReadLimits
     arrange: Callable[[Iterable[bytes]], Iterable[bytes]]
 
-    def __call__(self, part: Split, source: RangeSource, spool: str) -> _Made[_Done] | None:
+    def __call__(self, part: Split, source: RangeSource, spool: str) -> FoundInPart[_Done] | None:
         problems: list[FormatError] = []
         with WholeReader(source, part=(part.start, part.stop), **self.limits) as archive:
             found = self.begin(archive, on_problem=problems.append)
             with open(spool, "xb") as file:
                 file.writelines(self.arrange(found.lines()))
-        return None if found.is_damaged else _Made(part.stop, spool, problems, found.done)
+        return None if found.is_damaged else FoundInPart(part.stop, spool, problems, found.done)
 
 
 @dataclass(frozen=True, slots=True)

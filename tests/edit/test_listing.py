@@ -97,15 +97,15 @@ def test_a_full_disk_leaves_the_work_to_this_process(tmp_path, monkeypatch) -> N
     path = tmp_path / "a.warc"
     path.write_bytes(archive("gz"))
     alone = notes(path, Described(describe), 1)
-    dump, dumped = pickle.dump, []
+    dumps, dumped = pickle.dumps, []
 
-    def dump_some(*arguments: object) -> None:
+    def dump_some(*arguments: object) -> bytes:
         dumped.append(arguments)
         if len(dumped) > 3:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        dump(*arguments)
+        return dumps(*arguments)
 
-    monkeypatch.setattr("pickle.dump", dump_some)
+    monkeypatch.setattr("pickle.dumps", dump_some)
     assert notes(path, Described(describe), 3) == alone
     assert (counted.done, counted.failed) == (3, 1)
 
