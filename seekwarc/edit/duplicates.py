@@ -360,10 +360,7 @@ def _described(min_size: int, types: tuple[str, ...], record: Record) -> Entry:
         digest = _sha1_of(record.payload)
     elif digest is not None and digest.hasher() is None:
         status = None
-    # No one else has the entry yet, and `replace` would set all of its fields again.
-    object.__setattr__(entry, "payload_digest", digest)
-    object.__setattr__(entry, "status", status)
-    return entry
+    return replace(entry, payload_digest=digest, status=status)
 
 
 def _dated(record: Record) -> Entry:
