@@ -20,6 +20,7 @@ from __future__ import annotations
 import heapq
 import os
 from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, suppress
 from itertools import chain
@@ -167,7 +168,8 @@ def names_beside(name: str, suffix: str = INDEX_SUFFIX) -> Sequence[str]:
 def _missed(archive: Reader, starts: Sequence[int], ends: Sequence[int]) -> int | None:
     """Return the offset of a capture in the widest gaps between lines, if any is there."""
     # Sorted apart, since as many records end before a gap as begin before it.
-    gaps = ((start - end, end) for start, end in zip(sorted(starts), chain((0,), sorted(ends)), strict=False))
+    begins = sorted(starts)
+    gaps = ((start - end, end) for start, end in zip(begins, chain((0,), sorted(ends)), strict=False))
     for width, begin in heapq.nlargest(MAX_GAPS, gaps):
         if width <= 0:
             break
@@ -176,7 +178,8 @@ def _missed(archive: Reader, starts: Sequence[int], ends: Sequence[int]) -> int 
             for record in archive.between(begin, begin + width):
                 if record.offset > begin + MAX_IN_GAP:
                     break
-                if is_listed(record) and record.offset not in starts:
+                place = bisect_left(begins, record.offset)
+                if is_listed(record) and begins[place : place + 1] != [record.offset]:
                     return record.offset
                 if record.content_length > MAX_IN_GAP:
                     break
