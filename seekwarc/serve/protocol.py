@@ -3,6 +3,7 @@
 Archived scripts reach every answer of their origin. One that is a document without a policy is a way out: in
 its name they connect to any host. Applications add policies to what they answer, but the layer of HTTP
 also answers by itself. So the policy is added where the bytes of an answer leave, to each head that has none.
+A head waits there for the first bytes of its body: two system calls would take as long as all the rest.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ class _Answers:
         self.begun = False
         """Whether the head of an answer was sent. Its body follows, which may look like a head."""
         self._ended = False
+        self._head = b""
+        """A head that waits for its body, which is written in the same turn of the event loop as a rule."""
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         return getattr(self._transport, name)
@@ -51,9 +54,9 @@ class _Answers:
     def write(self, data: bytes) -> None:
         """Send bytes of an answer, of which the head is one piece."""
         # The client is gone, or expects nothing more; an application need not know.
-        if self._ended or self._transport.is_closing():
+        if not data or self._ended or self._transport.is_closing():
             return
-        if data and not self.begun:
+        if not self.begun:
             head, end, body = bytes(data).partition(b"\r\n\r\n")
             if not end or not head.startswith(b"HTTP/1."):
                 # Unknown to this class: better no answer than one without a policy.
@@ -61,7 +64,26 @@ class _Answers:
                 return
             self.begun = head[9:12] >= b"200"
             data = _with_policy(head) + end + body
-        self._transport.write(data)
+            if self.begun and not body:
+                self._head = data
+                asyncio.get_running_loop().call_soon(self.flush)
+                return
+        if self._head:
+            self._transport.writelines((self._head, data))
+            self._head = b""
+        else:
+            self._transport.write(data)
+
+    def flush(self) -> None:
+        """Send a head that waits for its body."""
+        if self._head and not self._transport.is_closing():
+            self._transport.write(self._head)
+        self._head = b""
+
+    def close(self) -> None:
+        """Close the connection once all of the answer was sent."""
+        self.flush()
+        self._transport.close()
 
     def writelines(self, pieces: Iterable[bytes]) -> None:
         """Send bytes of an answer."""
@@ -69,6 +91,7 @@ class _Answers:
 
     def write_eof(self) -> None:
         """End the answer. The rest of an answer in progress is dropped."""
+        self.flush()
         self._ended = True
         self._transport.write_eof()
 
@@ -98,8 +121,8 @@ class GuardedHttp(asyncio.Protocol):
 
     @override
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # Head and body of a short answer are two writes. The second would wait until the client acknowledges
-        # the first, which it delays by 40 ms. asyncio sets this only on sockets that state their protocol.
+        # An answer may be several writes. The second would wait until the client acknowledges the first,
+        # which it delays by 40 ms. asyncio sets this only on sockets that state their protocol.
         with contextlib.suppress(OSError):
             transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.answers = _Answers(cast("asyncio.Transport", transport))

@@ -284,3 +284,56 @@ def test_pieces_of_an_answer_are_sent_at_once_on_the_first_connection_too() -> N
     with socket.create_connection(listener.getsockname(), 20) as client, running(app, listener) as server:
         _answered(client, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
     assert set_for == [1]
+
+
+class _Kept(asyncio.Transport):
+    """A transport that keeps what is written to it."""
+
+    def __init__(self, own: socket.socket) -> None:
+        super().__init__({"socket": own})
+        self.pieces: list[bytes] = []
+
+    def write(self, data: bytes) -> None:
+        self.pieces.append(bytes(data))
+
+    def is_closing(self) -> bool:
+        return False
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        pass
+
+    def close(self) -> None:
+        self.pieces.append(b"closed")
+
+
+@pytest.mark.parametrize(
+    ("request_line", "is_late", "pieces"),
+    [
+        (b"GET / HTTP/1.1", False, [b"head+x"]),
+        (b"GET / HTTP/1.0", False, [b"head+x", b"closed"]),
+        (b"GET / HTTP/1.1", True, [b"head+", b"x"]),
+        (b"HEAD / HTTP/1.1", False, [b"head+"]),
+        (b"HEAD / HTTP/1.0", False, [b"head+", b"closed"]),
+    ],
+)
+def test_the_head_of_an_answer_leaves_with_its_body_if_that_is_there(request_line, is_late, pieces) -> None:
+    async def app(scope, receive, send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"1")]})
+        for _ in range(3 if is_late else 0):
+            await asyncio.sleep(0)
+        await send({"type": "http.response.body", "body": b"x"})
+
+    async def answer(found: _Kept) -> None:
+        server = server_module.Server(app)
+        server.config.load()
+        make = server.config.http_protocol_class
+        protocol = make(config=server.config, server_state=server.server_state, app_state={})
+        protocol.connection_made(found)
+        protocol.data_received(request_line + b"\r\nHost: x\r\n\r\n")
+        await asyncio.gather(*server.server_state.tasks)
+        await asyncio.sleep(0)
+
+    with socket.socket() as own:
+        found = _Kept(own)
+        asyncio.run(answer(found))
+    assert [re.sub(rb"(?s)HTTP.*\r\n\r\n", b"head+", it) for it in found.pieces] == pieces
