@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
 from http import HTTPStatus
@@ -11,7 +11,7 @@ from typing import Any, Final
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Mount, Route
 
 from seekwarc.check.describe import coverage_of, payload_format
 from seekwarc.collection.entry import Entry, is_place
@@ -66,8 +66,10 @@ _HEADERS: Final = {**dict(SAFE), "cache-control": "no-store", "content-type": "a
 _PICTURE_HEADERS: Final = {**dict(SAFE), "cache-control": "no-cache", "content-type": "image/jpeg"}
 
 
-def api_routes(library: Library, replay: str | None = None, search: TextSearch | None = None) -> list[Route]:
-    """Return the routes to mount at /api."""
+def api_routes(
+    library: Library, replay: str | None = None, search: TextSearch | None = None
+) -> Sequence[BaseRoute]:
+    """Return the routes of /api and all below it."""
     views = Views()
     api = _Api(library, views, replay, search)
     workers, decoder = Workers(THREADS), Workers(1)
@@ -78,7 +80,7 @@ def api_routes(library: Library, replay: str | None = None, search: TextSearch |
     def endpoint(function: Callable[[Request], Response]) -> Callable[[Request], Any]:
         return _endpoint(function, workers)
 
-    return [
+    routes = [
         Route("/openapi.json", answer(lambda _: DESCRIPTION)),
         Route("/summary", answer(api.summary)),
         Route("/glance", answer(api.glance)),
@@ -90,8 +92,10 @@ def api_routes(library: Library, replay: str | None = None, search: TextSearch |
         Route("/records/{record_id}/page", endpoint(api.page)),
         Route("/records/{record_id}/pictures", _endpoint(api.pictures, decoder)),
         Route("/records/{record_id}/pictures/{number}", _endpoint(api.picture, workers, api.made, decoder)),
-        *record_routes(library.open, "/records/{record_id}", known=library.known, views=views),
     ]
+    payloads = record_routes(library.open, "/api/records/{record_id}", known=library.known, views=views)
+    # A player asks for ranges all the time, and routes are tried in order.
+    return [*payloads, Mount("/api", routes=routes)]
 
 
 def _endpoint(

@@ -50,7 +50,7 @@ def application(
     """
     captures = capture_routes(library.capture, known=library.known_capture)
     routes = [
-        Mount("/api", routes=api_routes(library, replay.address if replay is not None else None, search)),
+        *api_routes(library, replay.address if replay is not None else None, search),
         # Without origins, another application around each would change nothing.
         *((Route(it.path, with_allowed([it], allow)) for it in captures) if allow else captures),
     ]

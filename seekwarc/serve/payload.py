@@ -36,7 +36,7 @@ from seekwarc.serve.allow import with_allowed
 from seekwarc.serve.cost import View, Views
 from seekwarc.serve.headers import Part
 from seekwarc.serve.indexed import IndexedCaptures
-from seekwarc.serve.ranges import joined
+from seekwarc.serve.ranges import conditions_in
 from seekwarc.serve.replay_fields import KEPT
 from seekwarc.serve.representation import Beginning, Representation
 from seekwarc.serve.served import ServedRecord
@@ -211,7 +211,7 @@ class _PartEndpoint:
             raise HTTPException(405, "only GET and HEAD are answered here", {"allow": "GET, HEAD"})
         view = view_of(scope, self._views)
         as_bytes = _query(scope["query_string"]).get("as") == "bytes"
-        asked = joined((name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"])
+        asked = conditions_in(scope["headers"])
         found = known = self._known(scope)
         begun = None
         if known is not None:

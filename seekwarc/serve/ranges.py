@@ -19,6 +19,7 @@ __all__ = [
     "Answer",
     "bytes_needed",
     "capped",
+    "conditions_in",
     "decide",
     "joined",
     "parse_http_date",
@@ -32,8 +33,12 @@ _UNSATISFIABLE: Final = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
 _ENDLESS: Final = 1 << 62
 """A size larger than any."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_RANGE = re.compile(r"([0-9]*)-([0-9]*)")
+# A list of ranges may have empty elements (clause 5.6.1).
+_RANGE = re.compile(r"[ \t]*bytes[ \t]*=[ \t,]*([0-9]*)-([0-9]*)[ \t,]*", re.IGNORECASE | re.ASCII)
 _OPEN_RANGE = re.compile(r"bytes=([0-9]{1,18})-")
+_DECISIVE: Final = frozenset(
+    (b"range", b"if-range", b"if-match", b"if-none-match", b"if-modified-since", b"if-unmodified-since")
+)
 _ENTITY_TAG = re.compile(r'(W/)?("[!#-~\x80-\xff]*")')
 _DATE = re.compile(
     # The form to write; the obsolete form with a two-digit year; the form of C's asctime().
@@ -84,6 +89,13 @@ def joined(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
     return asked
 
 
+def conditions_in(fields: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Return the fields that decide how a request is answered, as `joined` does."""
+    return joined(
+        (name.decode("ascii"), value.decode("latin-1")) for name, value in fields if name in _DECISIVE
+    )
+
+
 def bytes_needed(
     headers: Mapping[str, str], *, etag: str, modified: int | None = None, at_once: int
 ) -> int | None:
@@ -123,21 +135,16 @@ def _refusal(headers: Mapping[str, str], etag: str, modified: int | None) -> HTT
 
 def parse_range(field: str | None, size: int) -> tuple[int, int] | None:
     """Return the [start, stop) that a Range field means; None to ignore it, as when it has several ranges."""
-    unit, equals, ranges = (field or "").partition("=")
-    if not equals or unit.strip(" \t").lower() != "bytes":
+    match = _RANGE.fullmatch(field or "")
+    first, last = match.groups() if match is not None else ("", "")
+    if not first:
+        length = min(_number(last), size)
+        return None if not last else (size - length, size) if length else UNSATISFIABLE
+    start = _number(first)
+    stop = _number(last) + 1 if last else size
+    if last and stop <= start:
         return None
-    wanted = [one for one in (part.strip(" \t") for part in ranges.split(",")) if one]
-    match = _RANGE.fullmatch(wanted[0]) if len(wanted) == 1 else None
-    if match is None or match[0] == "-":
-        return None
-    if not match[1]:
-        length = min(_number(match[2]), size)
-        return (size - length, size) if length else UNSATISFIABLE
-    start = _number(match[1])
-    stop = min(_number(match[2]) + 1, size) if match[2] else size
-    if match[2] and _number(match[2]) < start:
-        return None
-    return (start, stop) if start < size else UNSATISFIABLE
+    return (start, min(stop, size)) if start < size else UNSATISFIABLE
 
 
 def capped(field: str, most: int) -> str:
@@ -150,7 +157,8 @@ def capped(field: str, most: int) -> str:
 
 
 def _number(digits: str) -> int:
-    digits = digits.lstrip("0")
+    if len(digits) > _MAX_DIGITS:
+        digits = digits.lstrip("0")
     return int(digits or "0") if len(digits) <= _MAX_DIGITS else 10**_MAX_DIGITS
 
 

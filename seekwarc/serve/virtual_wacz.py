@@ -34,7 +34,7 @@ from seekwarc.read.record import Record
 from seekwarc.serve.headers import SAFE
 from seekwarc.serve.library import Library
 from seekwarc.serve.payload import THREADS, begin_found
-from seekwarc.serve.ranges import joined
+from seekwarc.serve.ranges import conditions_in
 from seekwarc.serve.representation import Representation
 from seekwarc.serve.stream import Workers, send_answer, while_connected
 from seekwarc.storage.source import RangeSource, SourceWrapper
@@ -170,7 +170,7 @@ class _Endpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         name = scope["path_params"]["name"]
-        asked = joined((key.decode("latin-1"), value.decode("latin-1")) for key, value in scope["headers"])
+        asked = conditions_in(scope["headers"])
 
         async def work() -> None:
             begun = await begin_found(lambda: self._find(name), asked, scope["method"], self._workers)

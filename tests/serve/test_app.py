@@ -97,16 +97,20 @@ def test_every_answer_has_nosniff(client, found) -> None:
         assert "set-cookie" not in headers
 
 
-def test_a_range_of_an_open_capture_takes_few_calls(library, client) -> None:
-    uri, asked = {"uri": "http://example.org/film.mp4"}, {"range": "bytes=1000-4999"}
-    expected = client.get("/payload", headers=asked, **uri)
+@pytest.mark.parametrize("is_by_uri", [False, True])
+def test_a_range_of_an_open_record_takes_few_calls(client, is_by_uri) -> None:
+    path, uri, asked = "/payload", {"uri": "http://example.org/film.mp4"}, {"range": "bytes=1000-4999"}
+    if not is_by_uri:
+        rows = client.get("/api/records", q="film.mp4").json["records"]
+        path, uri = f"/api/records/{rows[0]['id']}/payload", {}
+    expected = client.get(path, headers=asked, **uri)
     app, sent = client.app, []
 
     async def send(message: dict[str, object]) -> None:
         sent.append(message)
 
     # Its frame is decoded, and its host known, since it was asked for before.
-    answer = app(scope_of("GET", "/payload", uri, asked), None, send)
+    answer = app(scope_of("GET", path, uri, asked), None, send)
     with at_most_calls(215), pytest.raises(StopIteration):
         answer.send(None)
     assert [it.get("body") for it in sent] == [None, expected.body]
