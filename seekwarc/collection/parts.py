@@ -352,7 +352,7 @@ def _opened(entry: Entry, index: RecordIndex, open_entry: Open, logical: Logical
     """Return the parts that a record has, if they are as long as it says."""
     try:
         stored = open_entry(entry)
-        if claim_of(stored) is None or not _is_get(stored, index, open_entry):
+        if not _is_get(stored, index, open_entry):
             return []
         parts = list(_claimed(stored, logical(stored)))
         for record, claim, _, media_type in parts:

@@ -12,6 +12,7 @@ numbers, until one changes nothing: usually the second or third.
 from __future__ import annotations
 
 import os
+import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
@@ -28,7 +29,7 @@ from seekwarc.collection.revisits import Profile, container_of, holders_of
 from seekwarc.edit.copy_source import Place
 from seekwarc.errors import FormatError
 from seekwarc.format.dates import WarcDate, usual_seconds
-from seekwarc.format.digest import Digest, usual_sha1
+from seekwarc.format.digest import Digest, labelled
 from seekwarc.format.uri import normalized
 from seekwarc.format.values import without_brackets
 from seekwarc.format.warc import RecordHeader
@@ -51,6 +52,9 @@ SEGMENTED: Final = 128
 NOT_REVISITS: Final = 2
 """Kinds of records: no capture, response or resource, and for revisits those after these, by profile."""
 PROFILES: Final = tuple(Profile)
+SHA1_SIZE: Final = 20
+USUAL_DIGEST: Final = re.compile("sha1:[A-Z2-7]{32}")
+"""Nearly all digests, which need not be decoded: there is one spelling of this form for each."""
 
 _HASH = Struct("<q")
 
@@ -279,11 +283,13 @@ class Catalogue:
     def _digest(self, header: RecordHeader, kind: str) -> int:
         """Return the hash of the payload digest that `collection.entry.describe` gives a capture."""
         text = header.get("WARC-Payload-Digest")
-        if (raw := usual_sha1(text or "")) is not None:
-            return self._hash_of(b"sha1:" + raw)
+        if USUAL_DIGEST.fullmatch(text or ""):
+            return self._hash_of((text or "").encode("ascii"))
         for other in (text, header.get("WARC-Block-Digest") if kind == "resource" else None):
             with suppress(FormatError):
                 name, raw = Digest.parse(other or "").key
+                if name == "sha1" and len(raw) == SHA1_SIZE:
+                    return self._hash_of(labelled("sha1", raw).encode("ascii"))
                 return self._hash_of(name.encode("utf-8", "surrogatepass") + b":" + raw)
         return NO_HASH
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import io
 import pickle
 from collections.abc import Callable
@@ -91,3 +93,17 @@ def test_a_revisit_without_original_dangles() -> None:
 
 def test_a_warcinfo_record_brings_nothing_along() -> None:
     assert closed(revisits, 0) == ([0], {}, 0)
+
+
+@pytest.mark.parametrize("form", ["sha1:{}", "SHA-1:{}", "sha1:{lower}", "sha1:{hex}", "sha-1:{hex}"])
+def test_an_original_is_found_by_any_spelling_of_its_digest(form) -> None:
+    raw = hashlib.sha1(b"page").digest()
+    base32 = base64.b32encode(raw).decode("ascii")
+
+    def write(out: seekwarc.Writer, *forms: str) -> None:
+        first, second = (it.format(base32, lower=base32.lower(), hex=raw.hex()) for it in forms)
+        out.write_resource("http://a/", b"page", "text/plain", payload_digest=first)
+        out.write_revisit("http://c/", payload_digest=second)
+
+    for forms in (("sha1:{}", form), (form, "sha1:{}")):
+        assert closed(lambda out, forms=forms: write(out, *forms), 1) == ([0, 1], {"original": 1}, 0)
