@@ -12,6 +12,11 @@ How a copied record is made to fit into its new file (spec-notes/warc-zstd-seeka
 
 Frames are read in the caller's thread, decoded to verify them in the threads that also compress, and written
 in order. So at most one run of frames (`RUN`) per job is in memory, and damage is reported by a later call.
+
+That each frame holds what its checksum says (`verify`) is the only promise for which content is looked at.
+What does not compress, as films, is in raw blocks, which are their own content: it is hashed where it was
+read, in the caller's thread, as another thread costs more than that. Bytes are read once for this and for
+writing; with `copy_file_range` they would be read twice.
 """
 
 from __future__ import annotations

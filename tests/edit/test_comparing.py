@@ -11,6 +11,7 @@ from seekwarc import tools
 from seekwarc.edit.comparing import Comparison
 from seekwarc.edit.copy_inputs import parts_of
 from seekwarc.edit.copy_source import Place
+from seekwarc.errors import FormatError
 from seekwarc.jobs.progress import no_progress
 from seekwarc.read.options import ReadOptions
 from tests.support.framed import film
@@ -70,6 +71,20 @@ def test_a_film_that_was_copied_is_not_decoded_again(tmp_path, monkeypatch) -> N
     monkeypatch.setattr("seekwarc.edit.comparing._has_block", lambda *_: False)
     assert all(equal(old, old, has_same_form=True))
     assert not all(equal(old, old, has_same_form=False))
+
+
+@pytest.mark.parametrize("place", [0, 1, 2, 3, 4, 5])
+def test_a_byte_of_a_copied_film_that_is_another_is_found(tmp_path, place) -> None:
+    old, new = tmp_path / "old.warc.zst", tmp_path / "new.warc.zst"
+    with seekwarc.open(old, "w") as out:
+        out.write_resource("http://example.org/film", noise(3 << 20), "video/mp4")
+    assert all(equal(old, old, has_same_form=True))
+    data = bytearray(old.read_bytes())
+    # In the content of a frame of 128 KiB, which nothing compresses: the copy is damaged.
+    data[4000 + place * (len(data) - 8000) // 5] ^= 1
+    new.write_bytes(data)
+    with pytest.raises(FormatError):
+        equal(old, new, has_same_form=True)
 
 
 def test_to_remove_one_record_of_many_opens_no_kept_one_by_itself(tmp_path) -> None:
