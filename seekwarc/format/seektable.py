@@ -418,7 +418,7 @@ class SeekTable:
 
 def _marks(sizes: array[int]) -> array[int]:
     # All sums would take five times as long to make, and more memory than the table.
-    sums = (sum(sizes[first : first + STEP]) for first in range(0, len(sizes), STEP))
+    sums = [sum(sizes[first : first + STEP]) for first in range(0, len(sizes), STEP)]
     return array("Q", accumulate(sums, initial=0))
 
 

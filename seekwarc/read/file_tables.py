@@ -27,7 +27,7 @@ from seekwarc.storage.source import RangeSource
 __all__ = ["MAX_LINKS", "ClaimedFrames", "FileTable", "FileTables", "own_table_tail", "read_table_before"]
 
 LITTLE_DATA: Final = 1 << 20
-STORED_PER_TABLE_BYTE: Final = (128 << 10) // 12
+STORED_PER_TABLE_BYTE: Final = (64 << 10) // 12
 """Stored bytes for each byte of the table, in a record that does not compress."""
 TABLE_OVERHEAD: Final = 17
 NEXT_TAIL: Final = 4 << 10

@@ -4,8 +4,8 @@ A call of obstore cannot be interrupted: neither Ctrl-C nor the end of the proce
 daemon thread, which those who wait for it can abandon. (The threads of a `ThreadPoolExecutor` are joined when
 the interpreter exits.) Starting a thread costs as much as a small request, so each is kept for later calls.
 
-Handing a call over to another thread and waiting for it costs as much again. So who works in such a thread,
-while all that wait for it can abandon it, makes the call right there.
+Handing a call over to another thread and waiting for it costs as much again. So work in such a thread makes
+the call right there if everyone who waits for that work can abandon it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class KeptThreads:
         return self._here.may_block
 
     def blocking(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        """Do work in which this thread, if it is one of these, may block: who waits for it can abandon it."""
+        """Do work during which this thread may block, if it is one of these: no one depends on its end."""
         self._here.may_block = self._here.is_kept
         try:
             return work(*args, **kwargs)

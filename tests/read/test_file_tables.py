@@ -122,8 +122,8 @@ def test_a_table_that_breaks_the_format_is_an_error() -> None:
 def test_what_is_read_at_the_end_of_a_record_holds_most_tables(length: int) -> None:
     tail = own_table_tail(length)
     assert tail <= length
-    # Frames of 128 KiB that do not compress.
-    assert tail >= min(length, (length >> 17) * 12 + 17)
+    # Frames of 64 KiB that do not compress.
+    assert tail >= min(length, (length >> 16) * 12 + 17)
     assert tail <= max(64 << 10, length // 3 + 17)
 
 

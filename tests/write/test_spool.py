@@ -71,7 +71,7 @@ def test_a_table_has_at_most_2_to_the_20_entries(length: int, frame_size: int) -
 def test_frames_are_not_enlarged_without_need(length: int | None, frame_size: int) -> None:
     shape = shape_for(length, frame_size)
     assert shape.frame == frame_size
-    assert shape.small == min(frame_size, 128 * KIB)
+    assert shape.small == min(frame_size, 64 * KIB)
 
 
 def test_an_http_head_is_the_lead() -> None:
