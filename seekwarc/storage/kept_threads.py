@@ -54,6 +54,11 @@ class KeptThreads:
         calls.put(call)
 
     @property
+    def is_current(self) -> bool:
+        """Whether this thread is one of these."""
+        return self._here.is_kept
+
+    @property
     def may_block(self) -> bool:
         """Whether this thread may make a call that never ends."""
         return self._here.may_block

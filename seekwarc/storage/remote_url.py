@@ -76,7 +76,7 @@ def open_store(url: str, *, uploads: bool = False) -> tuple[ObjectStore, str]:
         # The URL as it is: what a store makes of such a path is for each store to say.
         key = ""
     try:
-        store = _store(url.removesuffix(key), scheme, frozenset(_configuration()), uploads=uploads)
+        store = _store(url.removesuffix(key), scheme, frozenset(_configuration(scheme)), uploads=uploads)
     except Exception:  # noqa: BLE001 - the text of whatever it is may hold the URL
         raise SourceError(
             "the URL is invalid, or its store is not configured", source=shown_url(url)
@@ -108,8 +108,12 @@ def _store(base: str, scheme: str, _: frozenset[tuple[str, str]], *, uploads: bo
     return store.from_url(base, **options)
 
 
-def _configuration() -> Iterator[tuple[str, str]]:
+def _configuration(scheme: str) -> Iterator[tuple[str, str]]:
     """Yield what the environment says about stores, and whether a file may."""
+    if scheme in ("http", "https"):
+        # All of the environment takes as long to look through as half of a request.
+        yield from ((name, os.environ.get(name, "")) for it in PROXIES for name in (it, it.lower()))
+        return
     yield "~/.aws", str(os.path.isdir(os.path.expanduser("~/.aws")))
     for name, value in os.environ.items():
         if name.startswith(CONFIGURATION) or name.upper() in PROXIES:

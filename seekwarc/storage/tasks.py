@@ -57,7 +57,15 @@ class Tasks:
             if self._threads == self._most:
                 return answer
             self._threads += 1
-        REQUESTS.run(self._work)
+        try:
+            REQUESTS.run(self._work)
+        except BaseException:
+            # No more threads can be started.
+            with self._idle:
+                self._threads -= 1
+                if task in self._waiting:
+                    self._waiting.remove(task)
+            raise
         return answer
 
     def result(self, answer: Future[_T]) -> _T:
@@ -72,14 +80,17 @@ class Tasks:
             raise self._is_closed() from None
 
     def close(self, *, wait: bool = False) -> None:
-        """Cancel everything. What has begun goes on, and what it returns is dropped; `wait` for its end."""
+        """Cancel everything. What has begun goes on, and what it returns is dropped; `wait` for its end.
+
+        There is no wait in one of the threads, where garbage may be collected at any moment.
+        """
         with self._idle:
             self._closed = True
             left = [*self._under_way, *(answer for answer, _ in self._waiting)]
             self._waiting.clear()
         for answer in left:
             answer.cancel()
-        if wait:
+        if wait and not REQUESTS.is_current:
             with self._idle:
                 self._idle.wait_for(lambda: not self._threads)
 

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 import pytest
 
 from seekwarc.errors import SourceError
-from seekwarc.storage.tasks import Tasks
+from seekwarc.storage.tasks import REQUESTS, Tasks
 from tests.support.processes import PATIENT
 
 WHO: ContextVar[str] = ContextVar("who", default="nobody")
@@ -38,6 +38,34 @@ def test_work_has_the_context_of_its_caller_and_its_own_errors() -> None:
     with pytest.raises(ZeroDivisionError):
         tasks.result(tasks.submit(divmod, 1, 0))
     assert tasks.result(tasks.submit(divmod, 7, 2)) == (3, 1)
+
+
+def test_closing_waits_for_no_thread_that_closes() -> None:
+    tasks = Tasks("x", 1)
+
+    def close() -> str:
+        tasks.close(wait=True)
+        return "closed"
+
+    answer = tasks.submit(close)
+    with pytest.raises(SourceError, match="the archive is closed"):
+        tasks.result(answer)
+    tasks.close(wait=True)
+
+
+def test_a_thread_that_cannot_be_started_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    tasks, done = Tasks("x", 1), []
+
+    def fail(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(REQUESTS, "run", fail)
+        with pytest.raises(RuntimeError):
+            tasks.submit(done.append, 1)
+    tasks.result(tasks.submit(done.append, 2))
+    assert done == [2]
+    tasks.close(wait=True)
 
 
 def test_closing_cancels_what_has_begun_and_what_has_not() -> None:
