@@ -58,6 +58,15 @@ def test_after_a_failure_one_that_waited_decodes() -> None:
     assert cache.begin(key(1)) == b"content"
 
 
+def test_work_that_was_cancelled_may_end_twice() -> None:
+    cache = FrameCache(1000)
+    assert cache.reserve(key(5))
+    cache.end(key(5), None)
+    assert not cache.is_under_way(key(5))
+    cache.end(key(5), b"late")
+    assert cache.begin(key(5)) == b"late"
+
+
 def test_what_is_cached_or_under_way_is_not_reserved() -> None:
     cache = FrameCache(1000)
     assert cache.reserve(key(1))

@@ -108,6 +108,20 @@ def test_a_read_is_one_request_for_the_frames_it_touches(start: int, stop: int, 
     assert opened.stats.bytes_decoded == plan.bytes_decoded == count * FRAME
 
 
+def test_a_few_frames_are_one_request_for_those_that_are_not_cached() -> None:
+    made = Foreign()
+    for piece in cut(CONTENT, FRAME):
+        made.frame(piece).empty()
+    opened = Opened(made, cache_size=1 << 20)
+    assert opened.run.read(25_000, 55_000) == CONTENT[25_000:55_000]
+    assert opened.stats.requests == 1
+    assert opened.stats.bytes_decoded == 4 * FRAME
+    assert opened.run.read(55_000, 75_000) == CONTENT[55_000:75_000]
+    assert (opened.stats.requests, opened.stats.bytes_decoded) == (2, 6 * FRAME), "the edge was kept"
+    assert opened.run.read(35_000, 36_000) == CONTENT[35_000:36_000]
+    assert opened.stats.requests == 3, "what all was read of was not"
+
+
 def test_frames_at_hand_are_not_fetched_again() -> None:
     made = frames()
     opened = Opened(made, head=made.entries[0][0])
