@@ -64,7 +64,7 @@ class KeptThreads:
         return self._here.may_block
 
     def blocking(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        """Do work during which this thread may block, if it is one of these: no one depends on its end."""
+        """Do work in which this thread, if it is one of these, may block: who waits for it can abandon it."""
         self._here.may_block = self._here.is_kept
         try:
             return work(*args, **kwargs)
