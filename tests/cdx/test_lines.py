@@ -16,6 +16,7 @@ from seekwarc.errors import FormatError, LimitError, SourceError
 from seekwarc.storage.streams import PipeSource
 from tests.support.cdx import many_lines
 from tests.support.sources import RecordingSource
+from tests.support.work import at_most_calls
 
 LINES = many_lines(3000, filler=100)
 DATA = b"".join(LINES)
@@ -137,6 +138,15 @@ def test_descending_from_the_end_reads_little_more_than_a_block(tail: bytes) -> 
         assert next(backward).data == tail
     assert next(backward).data == source.data[: -len(tail) or None].splitlines()[-1]
     assert source.bytes_asked < 24 * BLOCK
+
+
+def test_the_line_before_a_place_is_made_alone() -> None:
+    """All lines of its block were made, for the sake of the last."""
+    lines = many_lines(600)
+    found = stored(b"".join(lines))
+    assert next(found.descending(b"zz")).data == lines[-1].rstrip()
+    with at_most_calls(80):
+        assert next(found.descending(b"zz")).data == lines[-1].rstrip()
 
 
 def test_consecutive_lines_are_read_in_growing_steps() -> None:
