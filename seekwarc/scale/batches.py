@@ -131,8 +131,8 @@ class Batches:
     - headers, http_headers: lists of structs of name and value;
     - error: what is wrong with what was read for the other columns, null in a row that is fine. Columns that
       could not be read are null then. Where the offset leads to another record, which shares the frame or
-      gzip member, this says so. A body whose chunks break off counts as sound: `payload` has
-      the bytes that are there, and `Extent.problem` says what is wrong with the chunks once they were read.
+      gzip member, this says so. Chunks that break off are not damage: `payload` has the bytes
+      that are there, and `Extent.problem` says what is wrong with the chunks once they were read.
     - text, title, lang: of HTML, PDF and plain text; see `PageText`. They are made only if they are named.
 
     Bytes of a text that are not UTF-8 are escaped as in a URI, "caf%E9". A payload that was too large, or was
