@@ -53,7 +53,7 @@ def test_closing_waits_for_no_thread_that_closes() -> None:
     tasks.close(wait=True)
 
 
-def test_a_thread_that_cannot_be_started_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_thread_that_cannot_be_started_leaves_no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     tasks, done = Tasks("x", 1), []
 
     def fail(_: object) -> None:
