@@ -56,7 +56,6 @@ MAX_READERS: Final = 8
 """WARC files that are kept open, since the next record is often in one of them."""
 MAX_PLACES: Final = 1000
 """Captures of a URI that are remembered, since an index with keys of two kinds may list one twice."""
-AMONG: Final = "among the captures of its URI in this index"
 GZIP_MAGIC: Final = b"\x1f\x8b"
 PARQUET_MAGIC: Final = b"PAR1"
 IN_WACZ: Final = SEPARATOR + "indexes"
@@ -435,7 +434,7 @@ class Index(Closing):
         if is_alone(record):
             return record
         try:
-            return resolve(record, NearbyIndex(record, self.near), self.record, AMONG)
+            return resolve(record, NearbyIndex(record, self.near), self.record)
         except NotFoundError:
             found = self.chain.originals(record) if self.chain is not None else None
             if found is None:

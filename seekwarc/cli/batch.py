@@ -58,6 +58,7 @@ __all__ = [
     "writer_options_of_each",
 ]
 
+NOTHING_TO_DO: Final = "nothing to do: every file found is in the folder of the new ones, as its own new one"
 MAX_FAILED: Final = 20
 """Failed files that are listed at the end."""
 _SUFFIX = re.compile(r"\.(gz|zstd?)$", re.IGNORECASE)
@@ -330,7 +331,7 @@ class Printer(Report):
     def print_summary(self) -> None:
         """Print how many files there were, by outcome, and which of them failed."""
         total = self._counts.total()
-        print(self._outcomes())
+        print(self._outcomes() if total else NOTHING_TO_DO)
         if (line := self.total()) is not None:
             print(line)
         # What was printed about each may be thousands of lines ago.

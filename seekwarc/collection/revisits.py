@@ -50,7 +50,6 @@ MAX_REVISITS: Final = 64
 """Revisits that are followed on the way to one original."""
 VALIDATORS: Final = ("ETag", "Last-Modified")
 OK: Final = 200
-THERE: Final = "in these files"
 
 Open = Callable[[Entry], Record]
 """Returns the stored record of an index entry."""
@@ -63,22 +62,19 @@ def is_alone(record: Record) -> bool:
     return is_made or (record.segment_number is None and record.type not in ("continuation", "revisit"))
 
 
-def resolve(record: Record, index: RecordIndex, open_entry: Open, where: str = THERE) -> Record:
-    """Return the logical record that a stored one is, or is a segment of; errors as of `open_record`.
-
-    `where` is where the index looks for others, as the message calls it if they are not found.
-    """
+def resolve(record: Record, index: RecordIndex, open_entry: Open) -> Record:
+    """Return the logical record that a stored one is, or is a segment of; errors as of `open_record`."""
     if record.type == "continuation":
         begin = f"segment 1 of the record continued at {record.offset}"
-        record = named(record.segment_origin_id, begin, index, open_entry, where)
+        record = named(record.segment_origin_id, begin, index, open_entry)
     if not isinstance(record, JoinedRecord | ResolvedRevisit):
         record = _joined(record, index, open_entry)
         if record.type == "revisit":
-            return _resolved(record, IndexedCapture(index, open_entry, describe(record), record), where)
+            return _resolved(record, IndexedCapture(index, open_entry, describe(record), record))
     return record
 
 
-def _resolved(record: Record, revisit: IndexedCapture, where: str) -> ResolvedRevisit:
+def _resolved(record: Record, revisit: IndexedCapture) -> ResolvedRevisit:
     if revisit.profile is Profile.UNKNOWN:
         raise UnsupportedError(
             f"the revisit has an unknown profile, {record.profile}, and cannot be resolved",
@@ -89,16 +85,16 @@ def _resolved(record: Record, revisit: IndexedCapture, where: str) -> ResolvedRe
     if not found:
         name = record.refers_to_id or record.refers_to_target_uri or record.target_uri
         container = f", in {container_of(record)}" if container_of(record) is not None else ""
-        text = f"the record that this revisit refers to is not {where}: {name}{container}"
+        text = f"the record that this revisit refers to was not found: {name}{container}"
         raise NotFoundError(text, source=record.source, offset=record.offset)
     return ResolvedRevisit(record, found[-1].logical)
 
 
-def named(name: str | None, what: str, index: RecordIndex, open_entry: Open, where: str = THERE) -> Record:
+def named(name: str | None, what: str, index: RecordIndex, open_entry: Open) -> Record:
     """Return the stored record with an ID; `what` is what the message calls it if it is not in the index."""
     if name is not None and (found := index.by_id(name)):
         return open_entry(found[0])
-    raise NotFoundError(f"{what}, {name}, is not {where}")
+    raise NotFoundError(f"{what}, {name}, was not found")
 
 
 def _joined(record: Record, index: RecordIndex, open_entry: Open) -> Record:

@@ -59,12 +59,6 @@ def jobs_into(
                 continue
             raise TargetError("source and target are the same file", source=source)
         jobs.append(Job(source, target))
-    if not jobs:
-        raise TargetError(
-            "the files found are in the folder for new files, under the names that the new ones would have; "
-            "name another folder",
-            source=folder,
-        )
     _refuse_collisions(jobs, folder, flat=flat)
     return jobs
 

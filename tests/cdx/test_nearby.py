@@ -167,7 +167,7 @@ def test_an_original_that_is_not_in_the_index_is_not_found(crawl: Crawl) -> None
 def test_an_original_of_another_uri_is_not_said_to_be_missing_in_the_files(crawl: Crawl) -> None:
     original = crawl.response(ONE, "2021-01-01T00:00:00Z", uri="http://example.org/other")
     crawl.revisit("2023-01-01T00:00:00Z", payload_digest=sha1(ONE), refers_to=original)
-    with pytest.raises(NotFoundError, match="is not among the captures of its URI in this index"):
+    with pytest.raises(NotFoundError, match="the record that this revisit refers to was not found"):
         crawl.opened("2023")
     with seekwarc.Collection(crawl.files.values()) as files:
         assert original_of(files.open_record(uri=URI)) == original

@@ -247,6 +247,13 @@ def test_a_folder_can_be_converted_in_place_again_and_again(told, folder) -> Non
         assert (status, statuses(found)) == (0, statuses_expected)
 
 
+def test_files_that_are_all_new_ones_already_leave_nothing_to_do(command, folder) -> None:
+    new = folder / "new"
+    command("convert", folder / "2025", "--to-dir", new)
+    said = command("convert", new, "--to-dir", new).stdout.decode()
+    assert said == "nothing to do: every file found is in the folder of the new ones, as its own new one\n"
+
+
 def test_output_tells_of_each_file_and_of_all(command, folder, tmp_path) -> None:
     out = command("convert", folder / "2025", "--to-dir", tmp_path / "new").out
     assert f"{folder}/2025/a.warc.gz -> {tmp_path}/new/a.warc.zst: 2 records" in out

@@ -521,4 +521,4 @@ def test_a_revisit_is_followed_in_a_wacz_as_in_its_files(command, tmp_path) -> N
                 assert command("cat", tmp_path / file, *uri, *more).stdout == page
     command("index", tmp_path / "a.warc.gz", "-o", tmp_path / "a.cdxj")
     done = command("cat", "--index", tmp_path / "a.cdxj", *uri, status=1)
-    assert "is not among the captures of its URI in this index" in done.stderr
+    assert "the record that this revisit refers to was not found" in done.stderr

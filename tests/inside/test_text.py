@@ -214,7 +214,11 @@ def test_elements_that_are_never_closed_do_no_harm(tags) -> None:
     st.sampled_from(["text/html", "text/plain", "text/html; charset=shift_jis", None]),
 )
 def test_any_bytes_give_clean_text_or_none(data, media_type) -> None:
-    found = text(data, media_type)
+    try:
+        found = text(data, media_type)
+    except FormatError:
+        assert data.startswith(b"%PDF-"), "only a PDF can be damaged"
+        return
     if found is not None:
         assert found.text == found.text.encode().decode()
         assert not {"\0", "\r"}.intersection(found.text)

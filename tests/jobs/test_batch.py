@@ -113,11 +113,6 @@ def test_files_made_by_an_earlier_run_are_no_sources(tree) -> None:
         jobs_into("crawls", ["crawls/a.warc.zst"], lambda name: name)
 
 
-def test_a_folder_whose_files_would_all_be_their_own_targets_is_refused(tree) -> None:
-    with pytest.raises(TargetError, match="crawls: the files found are in the folder for new files"):
-        jobs_into("crawls", ["crawls"], lambda name: name)
-
-
 def test_a_target_is_never_one_of_the_sources(tree) -> None:
     with pytest.raises(TargetError, match=r"crawls/b/c.warc: is the output for crawls/a.warc.gz"):
         jobs_into(

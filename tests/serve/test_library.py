@@ -109,7 +109,7 @@ def test_a_revisit_without_its_original_has_a_problem(crawl, tmp_path) -> None:
         key = library.record_id("alone.warc.zst", 0)
         assert "not all files have been scanned yet" in library.open(key).problem
         library.read()
-        assert "is not in these files" in library.open(key).problem
+        assert "was not found" in library.open(key).problem
         assert "been scanned" not in library.open(key).problem
         with pytest.raises(NotFoundError):
             library.open(key).representation("payload")
