@@ -443,7 +443,7 @@ def test_a_record_without_payload_is_no_original_of_a_revisit() -> None:
     metadata = record("metadata", b"body", warc_payload_digest=digest, warc_target_uri="http://example.org/m")
     revisit = record("revisit", warc_payload_digest=digest, warc_record_id=OTHER_ID)
     with collected(metadata, revisit) as collection:
-        with pytest.raises(seekwarc.NotFoundError, match="revisit refers to is not in"):
+        with pytest.raises(seekwarc.NotFoundError, match="revisit refers to was not found"):
             collection.open_record(OTHER_ID)
         with pytest.raises(seekwarc.NotFoundError, match=r"http://example\.org/m"):
             collection.open_record(uri="http://example.org/m")
