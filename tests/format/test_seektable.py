@@ -195,14 +195,15 @@ def test_long_tables_are_searched_as_short_ones(count: int, sizes: tuple[int, ..
     contents = array("I", chance.choices(sizes, k=count))
     table = SeekTable(array("I", range(1, count + 1)), contents)
     stored, content = ([*accumulate(it, initial=0)] for it in (table.stored_sizes, contents))
-    assert [(it.stored_start, it.content_start) for it in table] == [*zip(stored[:-1], content, strict=False)]
+    frames = [table[number] for number in range(count)]
+    assert [(it.stored_start, it.content_start) for it in frames] == [*zip(stored[:-1], content, strict=False)]
     assert (table.stored_size, table.content_size, table.largest) == (stored[-1], content[-1], max(contents))
     for start in range(0, content[-1] + 2, max(3, content[-1] // 97)):
         for stop in (start, start + 1, start + chance.randrange(1, 2000)):
-            frames = [n for n in range(count) if max(content[n], start) < min(content[n + 1], stop)]
+            wanted = [n for n in range(count) if max(content[n], start) < min(content[n + 1], stop)]
             found = table.locate(start, stop)
-            assert [n for n in found if contents[n]] == [n for n in frames if contents[n]]
-            assert not found or {found[0], found[-1]} <= {*frames}
+            assert [n for n in found if contents[n]] == [n for n in wanted if contents[n]]
+            assert not found or {found[0], found[-1]} <= {*wanted}
     for first, last in ((0, count), (count // 2, count - 1), (count - 1, count)):
         part = table.part(stored[first], content[last] - content[first])
         if content[last] > content[first]:
