@@ -196,7 +196,9 @@ def test_long_tables_are_searched_as_short_ones(count: int, sizes: tuple[int, ..
     table = SeekTable(array("I", range(1, count + 1)), contents)
     stored, content = ([*accumulate(it, initial=0)] for it in (table.stored_sizes, contents))
     frames = [table[number] for number in range(count)]
-    assert [(it.stored_start, it.content_start) for it in frames] == [*zip(stored[:-1], content, strict=False)]
+    assert [(it.stored_start, it.content_start) for it in frames] == [
+        *zip(stored[:-1], content, strict=False)
+    ]
     assert (table.stored_size, table.content_size, table.largest) == (stored[-1], content[-1], max(contents))
     for start in range(0, content[-1] + 2, max(3, content[-1] // 97)):
         for stop in (start, start + 1, start + chance.randrange(1, 2000)):
