@@ -34,10 +34,8 @@ from seekwarc.format.zstd import (
 )
 
 __all__ = [
-    "ENTRY_WITH_CHECKSUM",
     "FOOTER_MAGIC_BYTES",
     "FOOTER_SIZE",
-    "MANY_ENTRIES",
     "MAX_ENTRIES",
     "MAX_TABLE_SIZE",
     "FrameEntry",
@@ -67,9 +65,6 @@ ZERO: Final = bytes(4)
 ENTRY_WITH_CHECKSUM: Final = 12
 MAX_ENTRIES: Final = 0x0800_0000
 """The limit of the format's C library (ZSTD_SEEKABLE_MAXFRAMES)."""
-MANY_ENTRIES: Final = 1 << 17
-"""So many, 1.5 MiB, has the table of 8 GiB in frames of 64 KiB. It is read before the first byte: longer
-records that do not compress get larger frames."""
 MAX_TABLE_SIZE: Final = 64 << 20
 """Larger tables are loaded only if the caller allows it. This is enough for five million frames."""
 PIECE: Final = 1 << 16

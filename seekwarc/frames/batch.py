@@ -40,7 +40,7 @@ def _next_batch(window: Window, decoder: FrameDecoder, min_content: int, offset:
     index, size, shift = begin, 0, offset - begin
     while len(ends) < MAX_BATCH_FRAMES and size < MAX_BATCH_CONTENT:
         frame = measure_frame(data, index)
-        if frame is None or not min_content < frame[1] < SMALL_FRAME or frame[0] - index > SMALL_FRAME:
+        if frame is None or not min_content < frame[1] <= SMALL_FRAME or frame[0] - index > SMALL_FRAME:
             break
         end, content_size = frame
         places.append(index)

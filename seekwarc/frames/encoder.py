@@ -42,7 +42,7 @@ MAX_SMALL: Final = 256 << 10
 MIN_FRAME_SIZE: Final = 64 << 10
 MAX_FRAME_SIZE: Final = 8 << 20
 """No frame holds more content, so that none needs a window above what every decoder must have."""
-SMALL_FRAME_SIZE: Final = 64 << 10
+SMALL_FRAME_SIZE: Final = 128 << 10
 """Frame size for data that does not compress."""
 MAX_ADDED: Final = 64
 """What the last frame may hold beyond its size: the line breaks after a block get no frame of their own."""

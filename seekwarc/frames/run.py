@@ -56,7 +56,7 @@ class ReadPlan(NamedTuple):
         ...     film = next(archive.records(uri="*/film.mp4")).payload
         ...     plan = film.plan(2_000_000, 2_000_100)
         >>> plan.frames, plan.bytes_decoded
-        (1, 65536)
+        (1, 131072)
     """
 
     ranges: tuple[tuple[int, int], ...]

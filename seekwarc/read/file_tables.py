@@ -20,22 +20,15 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from seekwarc.errors import FormatError
-from seekwarc.format.seektable import (
-    ENTRY_WITH_CHECKSUM,
-    MANY_ENTRIES,
-    MAX_TABLE_SIZE,
-    SeekTable,
-    table_frame_size,
-)
+from seekwarc.format.seektable import MAX_TABLE_SIZE, SeekTable, table_frame_size
 from seekwarc.storage.fetch import TAIL
 from seekwarc.storage.source import RangeSource
 
 __all__ = ["MAX_LINKS", "ClaimedFrames", "FileTable", "FileTables", "own_table_tail", "read_table_before"]
 
 LITTLE_DATA: Final = 1 << 20
-MIN_FRAME: Final = 64 << 10
-MAX_FRAME: Final = 1 << 20
-"""Frames of records that do not compress, of those of usual length and of the longest."""
+STORED_PER_TABLE_BYTE: Final = (128 << 10) // 12
+"""Stored bytes for each byte of the table, in a record that does not compress."""
 TABLE_OVERHEAD: Final = 17
 NEXT_TAIL: Final = 4 << 10
 OWN_TAIL: Final = 32 << 10
@@ -72,10 +65,7 @@ class FileTable(NamedTuple):
 def own_table_tail(length: int) -> int:
     """Return how many bytes to read at the end of a record of `length` stored bytes to have its table."""
     # If little data has a long table, it compressed very well, and the table is a large share of it.
-    frame = MIN_FRAME
-    while frame < MAX_FRAME and length > frame * MANY_ENTRIES:
-        frame *= 2
-    share = length * ENTRY_WITH_CHECKSUM // frame if length > LITTLE_DATA else length // 3
+    share = length // STORED_PER_TABLE_BYTE if length > LITTLE_DATA else length // 3
     return min(max(OWN_TAIL, share + TABLE_OVERHEAD), length)
 
 

@@ -47,7 +47,7 @@ LOCAL: Final = ReadPolicy(gap=0, max_request=16 << 20, in_flight=1, max_prefetch
 """Reading a gap costs more than another call does, and the operating system prefetches."""
 UNKNOWN: Final = ReadPolicy(gap=256 << 10, max_request=16 << 20, in_flight=1, max_prefetch=0)
 """A source without a policy: a call may be expensive, and two at a time may be unsafe."""
-REMOTE: Final = ReadPolicy(gap=256 << 10, max_request=16 << 20, in_flight=16, max_prefetch=128)
+REMOTE: Final = ReadPolicy(gap=256 << 10, max_request=16 << 20, in_flight=16, max_prefetch=64)
 """In the time that an answer takes to begin, some hundred kilobytes could be sent."""
 
 

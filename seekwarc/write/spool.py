@@ -25,7 +25,6 @@ from seekwarc.closing import Closing
 from seekwarc.errors import TargetError
 from seekwarc.format.digest import Hasher, WrittenAlgorithm
 from seekwarc.format.http import HttpHead
-from seekwarc.format.seektable import MANY_ENTRIES
 from seekwarc.format.warc import RECORD_END, RecordHeader
 from seekwarc.frames.encoder import MAX_FRAME_SIZE, SMALL_FRAME_SIZE, EncodedFrame, RecordEncoder
 from seekwarc.write.block_reader import BlockSource, Trailer
@@ -42,11 +41,11 @@ __all__ = [
     "with_trailer",
 ]
 
+MAX_TABLE_ENTRIES: Final = 1 << 20
+"""Maximum entries of a record's seek table; a record of known length gets larger frames instead."""
 MERGED_LEAD: Final = 4 << 10
 """Bytes of the block in the header's frame, if it must hold some: few, so that the header is quick to
 decode."""
-MAX_TABLE_ENTRIES: Final = 1 << 20
-"""Maximum entries of a record's seek table; a record of known length gets larger frames instead."""
 HEAD_ENTRIES: Final = 4
 """Maximum entries for the header, the HTTP head, and a shorter first and last chunk."""
 SPOOL_IN_MEMORY: Final = 8 << 20
@@ -82,8 +81,6 @@ def block_shape(
 ) -> BlockShape:
     """Choose how a block is cut into frames, and read its lead."""
     frame, small = frame_size, min(SMALL_FRAME_SIZE, frame_size)
-    while length is not None and small < frame and length > small * MANY_ENTRIES:
-        small = min(small * 2, frame)
     while (
         length is not None
         and small < MAX_FRAME_SIZE

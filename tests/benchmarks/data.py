@@ -50,11 +50,11 @@ PAGES = {"0.9 KB": (856, 20_000), "12 KB": (12_700, 4_000)}
 """Bytes of a body, and how many of them."""
 LARGE_RECORDS = 16
 """Of a sixteenth of the large payloads each: 64 MiB at full size."""
-VIDEO_FRAME = 64 * KIB
+VIDEO_FRAME = 128 * KIB
 """What the writer cuts data into that do not compress."""
 ARRAY_FRAME = 256 * KIB
 """Frame of ours and block of blosc2's."""
-RECIPE = 3
+RECIPE = 2
 """Counted up when files are made in another way, so that no old ones are used."""
 FIXED = (
     ("WARC-Record-ID", "<urn:uuid:00000000-0000-4000-8000-000000000000>"),

@@ -593,7 +593,7 @@ def test_a_range_of_300_mib_in_three_files_costs_what_its_frames_cost(tmp_path: 
         payload = record.payload
         assert payload.size == 300 * MIB
         indexing = [source.take_reads() for source in sources]
-        assert max(map(len, indexing)) <= 110 * 16 + 20, "a look at each frame of 64 KiB"
+        assert max(map(len, indexing)) <= 110 * 8 + 20, "a look at each frame of 128 KiB"
         assert max(map(sum, indexing)) < 400 * KIB, "no more than heads and tables, for the index too"
 
         ends = list(itertools.accumulate(it.content_length for it in record.segments))

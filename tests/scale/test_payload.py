@@ -63,7 +63,7 @@ def test_a_large_record_becomes_parts_of_its_payload(crawl: Path, target: int) -
     assert [uri for uri in uris if uri] == [f"http://e.org/{name}" for name in (*range(5), "last")]
     assert payloads == {"http://e.org/film": FILM, "http://e.org/film2": FILM[::-1]}
     sizes = [(split.stop or len(FILM)) - split.start for split in splits if split.kind == "payload"]
-    assert max(sizes) <= target + (64 << 10)
+    assert max(sizes) <= target + (128 << 10)
 
 
 def test_no_frame_is_in_two_parts(crawl: Path) -> None:

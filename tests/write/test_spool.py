@@ -71,15 +71,7 @@ def test_a_table_has_at_most_2_to_the_20_entries(length: int, frame_size: int) -
 def test_frames_are_not_enlarged_without_need(length: int | None, frame_size: int) -> None:
     shape = shape_for(length, frame_size)
     assert shape.frame == frame_size
-    small = 256 * KIB if length is not None else 64 * KIB
-    assert shape.small == min(frame_size, small)
-
-
-@pytest.mark.parametrize(
-    ("length", "small"), [(8 << 30, 64), ((8 << 30) + 1, 128), (16 << 30, 128), ((16 << 30) + 1, 256)]
-)
-def test_a_table_of_what_does_not_compress_has_at_most_2_to_the_17_entries(length: int, small: int) -> None:
-    assert shape_for(length, MIB).small == small * KIB
+    assert shape.small == min(frame_size, 128 * KIB)
 
 
 def test_an_http_head_is_the_lead() -> None:
