@@ -208,6 +208,8 @@ def test_the_keyboard_is_enough(served, page) -> None:
 def test_no_script_of_an_archived_page_runs(served, page) -> None:
     for name in ("hostile.html", "coded.html", "drawing.svg"):
         page.goto(served.link(name, tab="text"))
+        # What is there before may be the text of the record before.
+        until(page, f"document.querySelector('#record h2')?.textContent.endsWith('/{name}')")
         until(page, "(document.querySelector('pre.text')?.textContent ?? '').length > 50")
         assert page.evaluate("window.ours === undefined && localStorage.getItem('ours') === null")
         url = served.address + f"api/records/{served.find(name)['id']}"

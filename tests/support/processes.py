@@ -25,9 +25,11 @@ def is_running(pid: int) -> bool:
 def settles(is_so: Callable[[], object], pause: Callable[[], object] = lambda: time.sleep(0.01)) -> bool:
     """Wait until a condition is true, and return whether it became true."""
     deadline = time.monotonic() + PATIENT
-    while not is_so() and time.monotonic() < deadline:
+    while not is_so():
+        if time.monotonic() >= deadline:
+            return False
         pause()
-    return bool(is_so())
+    return True
 
 
 def wait_until(is_so: Callable[[], object]) -> None:
