@@ -59,9 +59,6 @@ CHECKSUM_FLAG: Final = 0x80
 RESERVED_BITS: Final = 0x7C
 MIN_FRAME_SIZE: Final = 8
 """The shortest frame of any kind is an empty skippable frame."""
-STEP: Final = 64
-"""Of so many frames only the sum of their sizes is kept."""
-ZERO: Final = bytes(4)
 ENTRY_WITH_CHECKSUM: Final = 12
 MAX_ENTRIES: Final = 0x0800_0000
 """The limit of the format's C library (ZSTD_SEEKABLE_MAXFRAMES)."""
@@ -235,10 +232,9 @@ class SeekTable:
         self.stored_sizes = stored_sizes
         self.content_sizes = content_sizes
         self.checksums = checksums
-        # Where every frame of a number divisible by `STEP` begins, and the end; filled when first asked for.
-        self._stored_marks = array("Q")
-        self._content_marks = array("Q")
-        self._largest = -1
+        # Where frames end, from 0 on; filled when first asked for.
+        self._stored_ends = array("Q")
+        self._content_ends = array("Q")
 
     def __len__(self) -> int:
         return len(self.stored_sizes)
@@ -258,41 +254,32 @@ class SeekTable:
         )
 
     def __getitem__(self, index: int) -> FrameEntry:
-        mark = index // STEP
-        first = mark * STEP
         return FrameEntry(
             index,
-            (self._stored_marks or self._sum_stored())[mark] + sum(self.stored_sizes[first:index]),
+            (self._stored_ends or self._sum_stored())[index],
             self.stored_sizes[index],
-            (self._content_marks or self._sum_content())[mark] + sum(self.content_sizes[first:index]),
+            (self._content_ends or self._sum_content())[index],
             self.content_sizes[index],
             None if self.checksums is None else self.checksums[index],
         )
 
     def _sum_stored(self) -> array[int]:
-        self._stored_marks = _marks(self.stored_sizes)
-        return self._stored_marks
+        self._stored_ends = array("Q", accumulate(self.stored_sizes, initial=0))
+        return self._stored_ends
 
     def _sum_content(self) -> array[int]:
-        self._content_marks = _marks(self.content_sizes)
-        return self._content_marks
+        self._content_ends = array("Q", accumulate(self.content_sizes, initial=0))
+        return self._content_ends
 
     @property
     def stored_size(self) -> int:
         """Bytes that all frames take in the file, the table itself not counted."""
-        return (self._stored_marks or self._sum_stored())[-1]
-
-    @property
-    def largest(self) -> int:
-        """Content of the largest frame; 0 without frames."""
-        if self._largest < 0:
-            self._largest = max(self.content_sizes, default=0)
-        return self._largest
+        return (self._stored_ends or self._sum_stored())[-1]
 
     @property
     def content_size(self) -> int:
         """Bytes that all frames decompress to."""
-        return (self._content_marks or self._sum_content())[-1]
+        return (self._content_ends or self._sum_content())[-1]
 
     def anchor(self, table_offset: int) -> int:
         """Return where the table's first frame starts, given the offset of the table itself.
@@ -310,17 +297,11 @@ class SeekTable:
 
         An empty frame is never the first or last of them. An empty range needs no frame.
         """
-        marks = self._content_marks or self._sum_content()
-        stop = min(stop, marks[-1])
+        ends = self._content_ends or self._sum_content()
+        stop = min(stop, ends[-1])
         if stop <= start:
             return range(0)
-        mark = bisect_right(marks, start) - 1
-        first = mark * STEP
-        ends = [*accumulate(self.content_sizes[first : first + STEP], initial=marks[mark])]
-        begin = first + bisect_right(ends, start) - 1
-        if stop <= ends[-1]:
-            return range(begin, first + bisect_left(ends, stop))
-        return range(begin, _reaching(marks, self.content_sizes, stop))
+        return range(bisect_right(ends, start) - 1, bisect_left(ends, stop))
 
     def part(self, stored_start: int, content_size: int) -> SeekTable | None:
         """Return the table of the frames that start at `stored_start` and hold `content_size` bytes.
@@ -332,12 +313,14 @@ class SeekTable:
         Returns:
             The table, or None if no frame starts or ends exactly there.
         """
-        first = _reaching(self._stored_marks or self._sum_stored(), self.stored_sizes, stored_start)
-        if first >= len(self) or self[first].stored_start != stored_start:
+        stored_ends = self._stored_ends or self._sum_stored()
+        content_ends = self._content_ends or self._sum_content()
+        first = bisect_left(stored_ends, stored_start)
+        if first >= len(self) or stored_ends[first] != stored_start:
             return None
-        content_stop = self[first].content_start + content_size
-        last = _reaching(self._content_marks or self._sum_content(), self.content_sizes, content_stop)
-        if last > len(self) or self[last - 1].content_stop != content_stop:
+        content_stop = content_ends[first] + content_size
+        last = bisect_left(content_ends, content_stop, first)
+        if last > len(self) or content_ends[last] != content_stop:
             return None
         run = slice(first, last)
         return SeekTable(
@@ -373,9 +356,7 @@ class SeekTable:
         checked = bool(descriptor & CHECKSUM_FLAG)
         stride = 3 if checked else 2
         stored_sizes, content_sizes = words[0::stride], words[1::stride]
-        # Most tables have no such run of zero bytes, and it is found much faster.
-        has_empty = ZERO in stored_sizes.tobytes() and 0 in stored_sizes
-        if has_empty and any(
+        if 0 in stored_sizes and any(
             content and not stored for stored, content in zip(stored_sizes, content_sizes, strict=True)
         ):
             raise FormatError("seek table has an entry with content but without stored bytes")
@@ -414,19 +395,6 @@ class SeekTable:
                 words.byteswap()
             yield words.tobytes()
         yield _FOOTER.pack(count, CHECKSUM_FLAG if self.checksums is not None else 0, FOOTER_MAGIC)
-
-
-def _marks(sizes: array[int]) -> array[int]:
-    # All sums would take five times as long to make, and more memory than the table.
-    sums = [sum(sizes[first : first + STEP]) for first in range(0, len(sizes), STEP)]
-    return array("Q", accumulate(sums, initial=0))
-
-
-def _reaching(marks: array[int], sizes: array[int], place: int) -> int:
-    """Return the number of the first frame that does not begin before a place; more than all if none does."""
-    mark = max(bisect_left(marks, place) - 1, 0)
-    first = mark * STEP
-    return first + bisect_left([*accumulate(sizes[first : first + STEP], initial=marks[mark])], place)
 
 
 def max_table_size_at(offset: int) -> int:

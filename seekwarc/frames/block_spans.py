@@ -100,8 +100,8 @@ class BlockSpanRun(SpanRun):
         return b"" if is_next else super()._stored_of(frame)
 
     @override
-    def _contents(self, first: FrameEntry, inside: list[FrameEntry], last: FrameEntry) -> list[Buffer]:
-        return [self._content(frame) for frame in (first, *inside, last)]
+    def _contents(self, first: FrameEntry, second: FrameEntry) -> tuple[bytes, bytes]:
+        return self._content(first), self._content(second)
 
     @override
     def _decode_all(self, runs: list[range], target: Target) -> None:

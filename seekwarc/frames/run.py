@@ -41,9 +41,6 @@ __all__ = ["FrameRun", "ReadPlan", "Target"]
 
 PARALLEL_FROM: Final = 3 << 20
 """Content bytes below which handing frames to other threads costs more than it saves."""
-FEW: Final = 6
-SHORT: Final = 256 << 10
-"""Up to so many frames, for so much content, taking each as a whole costs less than filling a buffer."""
 PREFETCH_SHARE: Final = 4
 """Prefetched frames take no more than one part in four of the cache."""
 
@@ -114,7 +111,7 @@ class FrameRun:
         if most:
             from seekwarc.frames.prefetch import PrefetchWindow
 
-            largest = table.largest or 1
+            largest = max(table.content_sizes, default=0) or 1
             self._window = PrefetchWindow(min(most, context.cache.capacity // PREFETCH_SHARE // largest))
 
     def plan(self, start: int, stop: int) -> ReadPlan:
@@ -129,20 +126,18 @@ class FrameRun:
     def read(self, start: int, stop: int, *, verify: bool = True) -> bytes:
         """Return content bytes [start, stop); the caller has checked that there are as many."""
         wanted = self.table.locate(start, stop)
-        count = len(wanted)
-        if verify and 1 <= count <= (FEW if stop - start <= SHORT else 2):
+        if verify and 1 <= len(wanted) <= 2:
             if self._window is not None:
                 self._prefetch(self._window.note(wanted.start, wanted.stop))
             frame = self.table[wanted.start]
             begin = frame.content_start
-            if count == 1:
+            if len(wanted) == 1:
                 return self._content(frame)[start - begin : stop - begin]
-            last = self.table[wanted.stop - 1]
-            inside = [self.table[number] for number in self._numbers([wanted[1:-1]])] if count > 2 else []
-            pieces = self._contents(frame, inside, last)
-            pieces[0] = memoryview(pieces[0])[start - begin :]
-            pieces[-1] = memoryview(pieces[-1])[: stop - last.content_start]
-            return b"".join(pieces)
+            second = self.table[wanted.start + 1]
+            content, more = self._contents(frame, second)
+            return b"".join(
+                (memoryview(content)[start - begin :], memoryview(more)[: stop - second.content_start])
+            )
         out = bytearray(stop - start)
         with memoryview(out) as view:
             self.read_into(start, view, verify=verify)
@@ -195,33 +190,19 @@ class FrameRun:
         for frame in others:
             target.copy(frame, self._content(frame))
 
-    def _contents(self, first: FrameEntry, inside: list[FrameEntry], last: FrameEntry) -> list[Buffer]:
-        """Return the contents of consecutive frames: those that are not cached are fetched together."""
-        frames = [first, *inside, last]
-        cached = [*map(self._context.cache.get, map(self._key, frames))]
-        missing = cached.count(None)
-        if missing < len(frames):
-            self._context.count(cache_hits=len(frames) - missing)
-        stored, begin = memoryview(b""), 0
-        if missing > 1:
-            begin = frames[cached.index(None)].stored_start
-            size = frames[-1 - cached[::-1].index(None)].stored_stop - begin
-            if size <= self._context.source.policy.max_request:
-                stored = memoryview(self._stored_bytes(begin, size))
-        found: list[Buffer] = []
-        for number, content in enumerate(cached):
-            frame = frames[number]
-            if content is not None:
-                found.append(content)
-                continue
-            part = stored[frame.stored_start - begin :][: frame.stored_size]
-            # Neighbours want those at the edges, and no others: these need not be kept.
-            is_inside = part and 0 < number < len(frames) - 1
-            found.append(self._whole(frame, part) if is_inside else self._content(frame, part))
-        return found
+    def _contents(self, first: FrameEntry, second: FrameEntry) -> tuple[bytes, bytes]:
+        """Return the contents of a frame and of the next one, fetched together where neither is cached."""
+        cache, size = self._context.cache, first.stored_size
+        is_cached = cache.get(self._key(first)) is not None or cache.get(self._key(second)) is not None
+        if is_cached or size + second.stored_size > self._context.source.policy.max_request:
+            return self._content(first), self._content(second)
+        begin = first.stored_start
+        stored = memoryview(self._stored_bytes(begin, second.stored_stop - begin))
+        rest = stored[second.stored_start - begin :]
+        return self._content(first, stored[:size]), self._content(second, rest)
 
-    def _content(self, frame: FrameEntry, stored: Buffer = b"") -> bytes:
-        """Return the content of a frame, whose stored bytes are fetched unless some are given."""
+    def _content(self, frame: FrameEntry, stored: Buffer | None = None) -> bytes:
+        """Return the content of a frame, whose stored bytes are fetched unless they are given."""
         context = self._context
         # Not `_key`: each read takes one call less.
         start = self.offset + frame.stored_start
@@ -231,7 +212,7 @@ class FrameRun:
             context.count(cache_hits=1)
             return cached
         try:
-            if not stored:
+            if stored is None:
                 stored = self._stored_of(frame)
             content = self._whole(frame, stored)
         except BaseException:

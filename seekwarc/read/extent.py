@@ -33,7 +33,6 @@ Not `Final`, as above."""
 DECODING_STEP: Final = 256 << 10
 PEEK: Final = 4 << 10
 SHORT_READ: Final = 64 << 10
-ONE_READ: Final = 256 << 10
 """Up to this size, an extra copy is cheaper than a zero-copy buffer."""
 
 
@@ -208,7 +207,7 @@ class Extent:
         if decoded and self.codings:
             return self._read_decoded(start, length)
         length = min(length, self._length - start)
-        if length <= ONE_READ:
+        if length <= SHORT_READ:
             return self._read(start, length, verify=verify) if length > 0 else b""
         return self._pread_long(start, length, verify=verify)
 

@@ -322,7 +322,7 @@ class ZstdBody(RecordBody):
 
     def _run(self, frames: KnownFrames | ClaimedFrames, status: TableStatus, problem: str | None) -> _Found:
         table = frames.table
-        if table.largest > MAX_FRAME_CONTENT:
+        if max(table.content_sizes, default=0) > MAX_FRAME_CONTENT:
             return _Found(self._stream(), TableStatus.STREAM, problem, frames)
         return _Found(FrameRun(self.file.frames, self.offset, table, self._head), status, problem, frames)
 

@@ -167,7 +167,7 @@ def _is_quick(stored: Record) -> bool:
     return (
         frames is not None
         and stored.body.file.source.policy == LOCAL
-        and frames.largest <= SMALL_FRAME
+        and max(frames.content_sizes, default=0) <= SMALL_FRAME
         and max(frames.stored_sizes, default=0) <= SMALL_FRAME
     )
 

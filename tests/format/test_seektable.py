@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import random
 import struct
 import tracemalloc
 from array import array
-from itertools import accumulate
 
 import pytest
 from hypothesis import given
@@ -186,33 +184,6 @@ def test_entries_follow_each_other(table: SeekTable) -> None:
         content += entry.content_size
         assert entry.content_stop == content
     assert (table.stored_size, table.content_size) == (stored, content)
-
-
-@pytest.mark.parametrize("count", [63, 64, 65, 128, 1000])
-@pytest.mark.parametrize("sizes", [(1, 9), (0, 0, 0, 5), (7,)])
-def test_long_tables_are_searched_as_short_ones(count: int, sizes: tuple[int, ...]) -> None:
-    chance = random.Random(count)
-    contents = array("I", chance.choices(sizes, k=count))
-    table = SeekTable(array("I", range(1, count + 1)), contents)
-    stored, content = ([*accumulate(it, initial=0)] for it in (table.stored_sizes, contents))
-    frames = [table[number] for number in range(count)]
-    assert [(it.stored_start, it.content_start) for it in frames] == [
-        *zip(stored[:-1], content, strict=False)
-    ]
-    assert (table.stored_size, table.content_size, table.largest) == (stored[-1], content[-1], max(contents))
-    for start in range(0, content[-1] + 2, max(3, content[-1] // 97)):
-        for stop in (start, start + 1, start + chance.randrange(1, 2000)):
-            wanted = [n for n in range(count) if max(content[n], start) < min(content[n + 1], stop)]
-            found = table.locate(start, stop)
-            assert [n for n in found if contents[n]] == [n for n in wanted if contents[n]]
-            assert not found or {found[0], found[-1]} <= {*wanted}
-    for first, last in ((0, count), (count // 2, count - 1), (count - 1, count)):
-        part = table.part(stored[first], content[last] - content[first])
-        if content[last] > content[first]:
-            assert part is not None
-            assert part.content_size == content[last] - content[first]
-            assert part.stored_sizes == table.stored_sizes[first : first + len(part)]
-        assert table.part(stored[first] + 1, 5) is None or first + 1 in stored
 
 
 small_tables = seek_tables(most=12, largest=30)
