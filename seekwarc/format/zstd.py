@@ -30,6 +30,7 @@ __all__ = [
     "SKIPPABLE_HEADER_SIZE",
     "FrameHeader",
     "frame_facts",
+    "has_no_content",
     "is_skippable",
     "measure_frame",
     "parse_frame_header",
@@ -56,6 +57,8 @@ MAX_BLOCK_SIZE: Final = 128 << 10
 BLOCK_HEADER_SIZE: Final = 3
 MAX_SKIPPABLE_DATA: Final = 0xFFFF_FFFF
 
+_NO_CONTENT: Final = frozenset((b"\x01\0\0", b"\x03\0\0"))
+"""The block header of a frame without content: the last block, of no bytes, raw or RLE."""
 _U32 = Struct("<I")
 _SKIPPABLE = Struct("<II")
 RAW_BLOCK: Final = 0
@@ -151,15 +154,24 @@ def parse_frame_header(data: Buffer, position: int = 0) -> FrameHeader:
 def frame_facts(data: Buffer, position: int) -> tuple[int, int, bool] | None:
     """Return header size, content size and whether there is a checksum; `parse_frame_header` made fast.
 
-    The result is None for a frame that does not state its content size, for damage, and if `data` is too
-    short to hold the longest frame header and a block header.
+    The result is None for a frame that does not state its content size, or states none, for damage, and if
+    `data` is too short to hold the longest frame header and a block header.
     """
     if len(data) - position < MAX_FRAME_HEADER_SIZE + 3 or data[position : position + 4] != FRAME_MAGIC_BYTES:
         return None
     fields, _, _, has_content_size, bias, has_checksum, valid = _LAYOUTS[data[position + 4]]
     if not (valid and has_content_size):
         return None
-    return fields.size, fields.unpack_from(data, position)[-1] + bias, has_checksum
+    content_size = fields.unpack_from(data, position)[-1] + bias
+    return (fields.size, content_size, has_checksum) if content_size else None
+
+
+def has_no_content(blocks: Buffer) -> bool:
+    """Return whether a frame whose first block begins with these bytes holds nothing.
+
+    A frame that states no content is passed, not decoded: what it states must not hide what it holds.
+    """
+    return bytes(blocks[:BLOCK_HEADER_SIZE]) in _NO_CONTENT
 
 
 def measure_frame(data: bytes, position: int) -> tuple[int, int] | None:
@@ -171,8 +183,11 @@ def measure_frame(data: bytes, position: int) -> tuple[int, int] | None:
     if not (has_content_size and valid):
         return None
     content_size = fields.unpack_from(data, position)[-1] + bias
+    blocks = position + fields.size
+    if not content_size and not has_no_content(data[blocks : blocks + BLOCK_HEADER_SIZE]):
+        return None
     try:
-        end, done = walk_blocks(data, position + fields.size)
+        end, done = walk_blocks(data, blocks)
     except FormatError:
         return None
     if has_checksum:

@@ -28,6 +28,7 @@ from seekwarc.format.zstd import (
     SKIPPABLE_HEADER_SIZE,
     FrameHeader,
     frame_facts,
+    has_no_content,
     is_skippable,
     parse_frame_header,
     parse_skippable_header,
@@ -180,6 +181,10 @@ def frame_start_at(window: Window, offset: int) -> tuple[int, FrameHeader | None
     try:
         if magic == FRAME_MAGIC:
             header = parse_frame_header(data, index)
+            if header.content_size == 0:
+                blocks = window.take(offset + header.size, BLOCK_HEADER_SIZE)
+                if len(blocks) == BLOCK_HEADER_SIZE and not has_no_content(blocks):
+                    raise FormatError("the frame states that it has no content, and has some")
             return magic, header, header.size
         if is_skippable(magic):
             return magic, None, SKIPPABLE_HEADER_SIZE + parse_skippable_header(data, index)[1]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 
 import seekwarc
+from seekwarc import tools
 from seekwarc.errors import FormatError, TruncatedError
 from tests.support.foreign import Foreign, text
 from tests.support.reading import assert_reads_back
-from tests.support.sources import RecordingSource
+from tests.support.sources import Pipe, RecordingSource
 from tests.support.writing import noise
 
 
@@ -78,3 +81,53 @@ def test_small_records_cost_few_requests() -> None:
     with seekwarc.open(source) as archive:
         assert sum(1 for _ in archive) == 2000
     assert len(source.requests) < 20
+
+
+def claiming_nothing(content: bytes) -> bytes:
+    """Make a frame of one raw block that states a content size of 0."""
+    block = (len(content) << 3 | 1).to_bytes(3, "little") + content
+    return b"\x28\xb5\x2f\xfd\xe0" + struct.pack("<Q", 0) + block
+
+
+def hiding_a_record() -> tuple[bytes, int]:
+    made = Foreign().record(b"the one before")
+    hidden = Foreign().record(b"hidden").plain().bytes()
+    at = len(made.data)
+    return bytes(made.data) + claiming_nothing(hidden) + Foreign().record(b"after").bytes(), at
+
+
+def hiding_bytes_of_a_record() -> tuple[bytes, int]:
+    made = Foreign().record(text(5000), cuts=1000)
+    at = sum(size for size, _, _ in made.entries[:2])
+    return bytes(made.data[:at]) + claiming_nothing(b"hidden") + bytes(made.data[at:]), at
+
+
+@pytest.mark.parametrize("make", [hiding_a_record, hiding_bytes_of_a_record])
+def test_a_frame_that_claims_to_be_empty_hides_nothing(make) -> None:
+    data, at = make()
+    found = []
+    for target in (data, Pipe(data)):
+        with seekwarc.open(target) as archive, pytest.raises(FormatError) as caught:
+            for record in archive:
+                record.block.read()
+        found.append(caught.value.offset)
+    assert found == [at, at]
+    assert tools.verify(data).damages
+
+
+@pytest.mark.parametrize("make", [hiding_a_record, hiding_bytes_of_a_record])
+def test_the_records_around_a_frame_that_claims_to_be_empty_are_found(make) -> None:
+    data, at = make()
+    damage: list[FormatError] = []
+    with seekwarc.open(data, on_error=damage.append) as archive:
+        offsets = [record.offset for record in archive]
+    assert [error.offset for error in damage] == [at]
+    assert offsets[0] == 0
+
+
+def test_frames_that_are_empty_are_passed() -> None:
+    made = Foreign().record(b"one")
+    made.empty().empty(checksum=False)
+    made.raw(b"\x28\xb5\x2f\xfd\xe0" + bytes(8) + b"\x03\0\0x")
+    made.record(b"two")
+    assert_reads_back(made)
