@@ -24,7 +24,7 @@ from seekwarc.jobs.parts import PartSource, cut, in_parts
 from seekwarc.jobs.problems import ProblemSeverity
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.read.archive_file import ArchiveFile
-from seekwarc.read.digests import DigestVerdict
+from seekwarc.read.digests import DigestVerdict, check_block
 from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.read.record import Record
 from seekwarc.read.resync import LEAD, is_shared
@@ -72,6 +72,7 @@ DEVIATIONS: Final = {
     "shared": CONVERT,
     "trailer": "readers cope with it; only writing the record again repairs it",
     "header": "readers cope with it; only the program that made the record can repair it",
+    "chunks": "the payload has the bytes that came; look for another copy if they are not enough",
     "digest-transferred": "nothing is lost: some programs digest the body as it was transferred",
     "digest-unknown": "the digest was not checked",
 }
@@ -412,7 +413,12 @@ class Verifier:
             if rule == "Content-Length repeated" and len(set(record.header.get_all(finding.field))) > 1:
                 code = "length"
             self._note(code, record.offset, str(finding), record=record, rule=rule)
-        for check in record.check_digests():
+        checks, chunks = check_block(record, record.http, record.block)
+        if chunks is not None:
+            # No byte of the record is lost: the transfer was cut off, or the server erred (RFC 9112, 8).
+            text = f"the body is not a whole chunked one: {chunks}"
+            self._note("chunks", record.offset, text, record=record)
+        for check in checks:
             if check.verdict is DigestVerdict.VALID:
                 self.result.digests += 1
             if check.verdict in _VERDICTS:

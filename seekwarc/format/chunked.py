@@ -30,11 +30,13 @@ from seekwarc.compiling import Buffer
 from seekwarc.format.words import counted
 
 __all__ = [
+    "IN_DOUBT",
     "MAX_CHUNK_LINE",
     "MAX_TRAILER",
     "ChunkedBody",
     "Evidence",
     "breaks_off",
+    "incomplete",
     "judge",
     "parse_chunk_line",
     "problem_after",
@@ -49,6 +51,9 @@ MAX_TRAILER: Final = 64 << 10
 MAX_SCANNED: Final = 64 << 10
 MAX_WEIGHED: Final = 1 << 20
 UNKNOWN_SIZE: Final = 1 << 62
+LINE_BREAK: Final = 2
+IN_DOUBT: Final = "the body may be the beginning of one chunk: it is given as it is stored"
+"""What is said of a body of which nothing tells whether it is chunked."""
 
 _FIRST_LINE = re.compile(rb"[ \t]*+(?=[0-9A-Fa-f])0*+([0-9A-Fa-f]{0,15}+)[ \t]*+(?:;[^\r\n]*+)?\r?\n")
 # A chunk's data are followed by a line break, then by the next line.
@@ -146,6 +151,11 @@ def breaks_off(body: Buffer) -> bool:
     if position > len(body) or parse_chunk_line(body, position, first=False):
         return False
     return _CUT_LINE.fullmatch(body, position) is None
+
+
+def incomplete(size: int) -> str:
+    """Say what is wrong with a body that ends `size` bytes after the data of a chunk, not of the last one."""
+    return "the last chunk is missing" if size <= LINE_BREAK else "the chunks break off"
 
 
 def problem_after(rest: Buffer, size: int) -> str | None:
@@ -271,6 +281,15 @@ class ChunkedBody:
         """The beginning of a line between two chunks, until the rest of the line is fed."""
         self._left = 0
         """Bytes of the current chunk still to come."""
+        self._after = 0
+        """Bytes that were fed after the data of the latest chunk, or after the line of the last one."""
+
+    @property
+    def problem(self) -> str | None:
+        """What is wrong with the chunks, if no more is fed; None if nothing is."""
+        if self.complete:
+            return problem_after(self.rest, self._after)
+        return incomplete(self._after)
 
     def feed(self, data: Buffer) -> list[memoryview]:
         """Feed the next bytes of the body and return the parts of them that are data."""
@@ -281,6 +300,7 @@ class ChunkedBody:
                 found.append(view[: self._left])
                 self._left -= len(found[-1])
                 view = view[len(found[-1]) :]
+                self._after = 0
                 if not self._left and len(found[-1]) <= TINY:
                     taken, _, stop = take_chunks(view, 0, len(view))
                     found += [memoryview(taken)] if taken else []
@@ -290,6 +310,7 @@ class ChunkedBody:
                 view = self._begin_chunk(line, view)
             else:
                 view = self._feed_line(view)
+        self._after += len(view)
         if self.complete and view:
             self.rest += bytes(view[: MAX_TRAILER + 1 - len(self.rest)])
         return found
@@ -297,6 +318,7 @@ class ChunkedBody:
     def _begin_chunk(self, line: tuple[int, int], view: memoryview) -> memoryview:
         # The last chunk is followed by trailer fields, which are not part of the body.
         self._left, begin = line
+        self._after = 0
         self.complete = not self._left
         self._first = False
         return view[begin:]
@@ -307,11 +329,13 @@ class ChunkedBody:
         over = held.count(b"\n", 0, MAX_CHUNK_LINE) > (not self._first) or len(held) > MAX_CHUNK_LINE
         if not over:
             self._held = held
+            self._after = len(held)
             return view[len(view) :]
         line = parse_chunk_line(held, 0, first=self._first)
         if line is not None:
             view = self._begin_chunk((line[0], line[1] - len(self._held)), view)
         else:
             self.broken = True
+            self._after = len(self._held)
         self._held = b""
         return view

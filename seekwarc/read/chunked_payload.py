@@ -29,11 +29,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from seekwarc.compiling import override
 from seekwarc.errors import FormatError, TruncatedError
 from seekwarc.format.chunked import (
+    IN_DOUBT,
     MAX_CHUNK_LINE,
     MAX_TRAILER,
     ChunkedBody,
     Evidence,
     breaks_off,
+    incomplete,
     judge,
     parse_chunk_line,
     problem_after,
@@ -54,7 +56,6 @@ __all__ = ["ChunkedExtent"]
 
 WINDOW: Final = 64 << 10
 """Most bytes that are scanned for chunks at a time."""
-LINE_BREAK: Final = 2
 END: Final = 1 << 62
 """A position that no body reaches."""
 MIN_DISTANCE: Final = 4 << 10
@@ -331,7 +332,7 @@ class ChunkedExtent(Extent):
         if not is_chunked:
             self._deviation = "the body is not chunked, though its head says so"
             if in_doubt:
-                self._problem = "the body may be the beginning of one chunk: it is given as it is stored"
+                self._problem = IN_DOUBT
         self._is_chunked = is_chunked
 
     def _pass(self, chunk: _Chunk, window: _Window, wanted: int) -> _Chunk:
@@ -379,8 +380,7 @@ class ChunkedExtent(Extent):
         if trailer is not None:
             self._problem = self._problem_after(trailer, window)
         elif self._is_chunked:
-            missing = self._stop - line_start <= LINE_BREAK
-            self._problem = "the last chunk is missing" if missing else "the chunks break off"
+            self._problem = incomplete(self._stop - line_start)
         if self._stop - line_start <= WINDOW:
             # A damaged chunk line may end the body before a read comes near the end of the record.
             self._body.check_end(self._stop)

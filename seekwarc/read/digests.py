@@ -14,7 +14,7 @@ from typing import Final
 
 from seekwarc.compiling import Buffer, mypyc_attr
 from seekwarc.errors import FormatError
-from seekwarc.format.chunked import MAX_TRAILER, MAX_WEIGHED, ChunkedBody, Evidence, judge
+from seekwarc.format.chunked import IN_DOUBT, MAX_TRAILER, MAX_WEIGHED, ChunkedBody, Evidence, judge
 from seekwarc.format.digest import Digest, Hasher, usual_sha1
 from seekwarc.format.header_fields import MAX_DIGITS, find_header_end
 from seekwarc.format.http import TYPES_WITHOUT_HTTP, HttpHead, is_http_block, parse_http_head
@@ -28,6 +28,7 @@ __all__ = [
     "BlockDigests",
     "DigestCheck",
     "DigestVerdict",
+    "check_block",
     "check_digests",
     "check_payload_digest",
     "right_digests",
@@ -76,6 +77,8 @@ class BlockDigests:
         """Computes the digest of a chunked body as it is stored; None once it is not needed."""
         self.other: Hasher | None = None
         """The digest of the other reading of a chunked body, after `finish`; None if it has one reading."""
+        self.problem: str | None = None
+        """What is wrong with the chunks of the body, after `finish`; see `Extent.problem`."""
         self._stated = stated
         self._stored_size = 0
         self._beginning = bytearray()
@@ -140,9 +143,11 @@ class BlockDigests:
             is_chunked = evidence.is_chunked(truncated=truncated)
         if is_chunked:
             self.other = self.as_stored
+            self.problem = chunked.problem
             return chunked.complete
         self.other = self.payload if evidence is not Evidence.NONE else None
         self.payload, self.payload_size, self._chunked = self.as_stored, size, None
+        self.problem = IN_DOUBT if in_doubt else None
         return not in_doubt
 
     def _add_payload(self, parts: list[memoryview]) -> None:
@@ -207,6 +212,23 @@ class DigestCheck:
 
 def check_digests(record: DefinedFields, head: HttpHead | None, content: Extent) -> tuple[DigestCheck, ...]:
     """Check the digests that a record's header states, reading its block, the `content`, once."""
+    return _checked(record, head, content, has_chunks=False)[0]
+
+
+def check_block(
+    record: DefinedFields, head: HttpHead | None, content: Extent
+) -> tuple[tuple[DigestCheck, ...], str | None]:
+    """Check the digests, and return also what is wrong with the chunks of a body, by the same reading.
+
+    A record that says that it is cut off, or is part of another, need not have all chunks.
+    """
+    is_part = record.truncated is not None or record.header.get("WARC-Segment-Number") is not None
+    return _checked(record, head, content, has_chunks=head is not None and head.chunked and not is_part)
+
+
+def _checked(
+    record: DefinedFields, head: HttpHead | None, content: Extent, *, has_chunks: bool
+) -> tuple[tuple[DigestCheck, ...], str | None]:
     block = _stated(record, "WARC-Block-Digest")
     payload = _stated(record, "WARC-Payload-Digest")
     is_revisit = record.type == "revisit"
@@ -224,7 +246,7 @@ def check_digests(record: DefinedFields, head: HttpHead | None, content: Extent)
         transferred=transferred.hasher() if transferred is not None else None,
         stated=payload.raw if payload is not None else None,
     )
-    if digests.block is not None or digests.payload is not None:
+    if digests.block is not None or digests.payload is not None or has_chunks:
         _feed(content, digests, truncated=record.truncated is not None)
     found = []
     if block is not None:
@@ -239,7 +261,7 @@ def check_digests(record: DefinedFields, head: HttpHead | None, content: Extent)
         found.append(payload.check(digests.payload, digests.other, record))
     if elsewhere is not None:
         found.append(DigestCheck(elsewhere.field, elsewhere.text, DigestVerdict.ELSEWHERE))
-    return tuple(found)
+    return tuple(found), digests.problem if has_chunks else None
 
 
 def check_payload_digest(
@@ -258,7 +280,8 @@ def check_payload_digest(
 def right_digests(content: bytes) -> int:
     """Return how many digests a whole record has; -1 unless it is one that is seen at once to be right.
 
-    Then its header breaks no rule, its block is as long as that says, and its digests are those of the bytes.
+    Then its header breaks no rule, its block is as long as that says, and its digests are those of the bytes;
+    and its body is not in chunks.
     """
     begin, end = find_header_end(content), len(content) - len(RECORD_END)
     # A frame may hold the header alone; compiled, a slice whose end is before its beginning fails.
@@ -276,16 +299,16 @@ def right_digests(content: bytes) -> int:
         count += 1
         if not _is_right(stated, block):
             return -1
+    kind = shape.kind
+    if kind not in TYPES_WITHOUT_HTTP and is_http_block(shape.value(match, "content-type")):
+        head = parse_http_head(block, whole=True)
+        # Whatever else it is takes a closer look.
+        if head is None or kind != ("request" if head.status is None else "response") or head.chunked:
+            return -1
+        block = block[head.size :]
     stated = shape.value(match, "warc-payload-digest")
     if stated is not None:
         count += 1
-        kind = shape.kind
-        if kind not in TYPES_WITHOUT_HTTP and is_http_block(shape.value(match, "content-type")):
-            head = parse_http_head(block, whole=True)
-            # Whatever else it is takes a closer look.
-            if head is None or kind != ("request" if head.status is None else "response") or head.chunked:
-                return -1
-            block = block[head.size :]
         if not _is_right(stated, block):
             return -1
     return count

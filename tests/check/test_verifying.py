@@ -162,6 +162,12 @@ def response_with_payload_digest(digest: bytes) -> bytes:
     return Foreign().record(CHUNKED, header=raw).bytes()
 
 
+def response_with_body(block: bytes, *fields: bytes) -> bytes:
+    raw = header(block, *fields, kind="response")
+    raw = raw.replace(b"text/plain", b"application/http; msgtype=response")
+    return Foreign().record(block, header=raw).bytes()
+
+
 def damaged_dictionary(*, compressed: bool) -> bytes:
     data = Foreign().dictionary(compressed=compressed).record(BLOCK).bytes()
     return flipped(data, 40 if compressed else 9)
@@ -291,6 +297,8 @@ CASES: dict[str, tuple[str, Callable[[], bytes]]] = {
     "block digest wrong": ("digest", lambda: with_digest(b"WARC-Block-Digest: " + sha1(b"other"))),
     "payload digest wrong": ("digest", lambda: response_with_payload_digest(sha1(b"other"))),
     "payload digest with chunks": ("digest-transferred", lambda: response_with_payload_digest(sha1(BODY))),
+    "chunks that break off": ("chunks", lambda: response_with_body(CHUNKED[: -len(b"0\r\n\r\n")])),
+    "bytes after the chunks": ("chunks", lambda: response_with_body(CHUNKED + b"more")),
     "digest unknown": ("digest-unknown", lambda: with_digest(b"WARC-Block-Digest: crc99:abcdef")),
     "empty file": ("empty", lambda: b""),
     "no WARC file": ("empty", lambda: b"<!doctype html>"),
@@ -427,6 +435,14 @@ def test_all_problems_of_one_record_are_reported() -> None:
     raw = header(block, b"WARC-Block-Digest: " + sha1(b"x")).replace(b"WARC-Date", b"X-Date")
     data = Foreign().record(block, header=raw, trailer=b"\r\n", checksum=False).bytes()
     assert codes(data) == {"digest", "header", "trailer", "frame-checksum"}
+
+
+def test_chunks_of_a_record_that_says_it_is_a_part_may_break_off() -> None:
+    whole, part = CHUNKED, CHUNKED[: -len(b"0\r\n\r\n")]
+    assert codes(response_with_body(whole)) == set()
+    assert codes(response_with_body(part)) == {"chunks"}
+    assert codes(response_with_body(part, b"WARC-Truncated: disconnect")) == set()
+    assert codes(response_with_body(part, b"WARC-Segment-Number: 1")) == set()
 
 
 def test_deviations_leave_a_file_sound() -> None:

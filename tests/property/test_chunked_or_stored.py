@@ -12,6 +12,7 @@ import pytest
 
 import seekwarc
 from seekwarc.errors import FormatWarning
+from seekwarc.tools import verify
 from tests.support.chunks import HTTP, chunked, random_sizes, reference
 from tests.support.foreign import Foreign
 from tests.support.rounds import rounds
@@ -113,11 +114,15 @@ def check(seed: int) -> None:
         with seekwarc.open(stored) as archive:
             record = next(iter(archive))
             assert record.payload.size == len(expected.data)
-            assert (record.payload.problem is not None) is (expected.has_problem and bool(body)), (seed, body)
+            said = record.payload.problem
+            assert (said is not None) is (expected.has_problem and bool(body)), (seed, body)
             checks = record.check_digests()
             assert all(it.verdict != "invalid" for it in checks) or payload not in (body, expected.data)
             if payload == expected.data:
                 assert [it.verdict for it in checks] == ["valid"], (seed, body)
+        chunks = [it.first.message for it in verify(stored).kinds.values() if it.first.code == "chunks"]
+        expected_word = [said] if said is not None and not truncated else []
+        assert [word.partition(": ")[2] for word in chunks] == expected_word, (seed, body)
 
 
 @pytest.mark.parametrize("seed", range(40))
