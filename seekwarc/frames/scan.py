@@ -385,6 +385,8 @@ class _Peeks:
         try:
             self._data = data = self._read(size, position)
         except OSError as error:
+            if self._keeps is None:
+                raise  # Not the system's words on a file, but the source's own.
             raise SourceError(
                 f"cannot be read: {error}", source=self._source.name, offset=position
             ) from error

@@ -24,7 +24,7 @@ class SmallReads(NamedTuple):
     read: Callable[[int, int], bytes]
     """Takes a size and an offset. May return fewer bytes, and not only at the end. Raises OSError."""
     keeps: object
-    """Keeps the file open: hold on to it while `read` is in use."""
+    """Keeps the file open: hold on to it while `read` is in use. None if `read` is not the system's."""
 
 
 @runtime_checkable

@@ -37,7 +37,14 @@ from seekwarc.write.file_layout import Entries, ExistingFile, TableMode
 from seekwarc.write.forms import Form
 from seekwarc.write.header import LateHeader
 from seekwarc.write.output import Output
-from seekwarc.write.spool import BlockShape, SegmentLimits, SpooledBlock, block_shape, with_trailer
+from seekwarc.write.spool import (
+    BlockShape,
+    SegmentLimits,
+    SpooledBlock,
+    block_shape,
+    trailer_bytes,
+    with_trailer,
+)
 from seekwarc.write.written import Written
 
 __all__ = ["ENTRY_SIZES", "OWN_TABLE", "RecordAssembly", "stored_bound"]
@@ -321,7 +328,7 @@ class RecordAssembly:
     def _add_small(self, source: BlockSource, trailer: Trailer, written: Written) -> None:
         head = written.header.raw
         block = source.read(written.header.content_length)
-        end = trailer() if callable(trailer) else trailer
+        end = trailer_bytes(trailer)
         # Failures here belong to earlier records. This record is added by the `append` below, or not at
         # all.
         if self._batch_size >= BATCH_SIZE:

@@ -27,6 +27,7 @@ from seekwarc.format.digest import Hasher, WrittenAlgorithm
 from seekwarc.format.http import HttpHead
 from seekwarc.format.warc import RECORD_END, RecordHeader
 from seekwarc.frames.encoder import MAX_FRAME_SIZE, SMALL_FRAME_SIZE, EncodedFrame, RecordEncoder
+from seekwarc.options import shown
 from seekwarc.write.block_reader import BlockSource, Trailer
 from seekwarc.write.file_layout import Entry, FileLayout
 from seekwarc.write.output import Output
@@ -38,6 +39,7 @@ __all__ = [
     "SegmentLimits",
     "SpooledBlock",
     "block_shape",
+    "trailer_bytes",
     "with_trailer",
 ]
 
@@ -97,6 +99,20 @@ def block_shape(
     return BlockShape(frame, small, source.read(lead_size), first or frame, merged)
 
 
+def trailer_bytes(trailer: Trailer) -> bytes:
+    """Return the bytes after a block that was read.
+
+    Raises:
+        TypeError: The caller's function returned something else.
+    """
+    if not callable(trailer):
+        return trailer
+    end: object = trailer()
+    if not isinstance(end, bytes):
+        raise TypeError(f"the trailer function must return bytes, not {shown(end)}")
+    return end
+
+
 def with_trailer(
     chunks: Iterator[tuple[bytes, bool]], trailer: Trailer
 ) -> Iterator[tuple[bytes, bytes | None]]:
@@ -105,7 +121,7 @@ def with_trailer(
         if not last:
             yield chunk, None
             continue
-        end = trailer() if callable(trailer) else trailer
+        end = trailer_bytes(trailer)
         content = chunk + end
         if len(content) > MAX_FRAME_SIZE:
             yield content[: len(content) // 2], None

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seekwarc.errors import FormatError, TruncatedError
+from seekwarc.errors import FormatError, SourceChangedError, TruncatedError
 from seekwarc.frames.scan import UNSEEN, Frame, Window, frame_at, frame_start_at, frames_from, scan_run
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
@@ -252,6 +252,17 @@ def test_a_run_has_the_checksums_that_its_frames_state(tmp_path) -> None:
     wanted = [checksum(content) if number % 7 else UNSEEN for number, content in enumerate(contents)]
     assert list(run.checksums) == wanted
     assert not run.is_at_end
+
+
+@pytest.mark.parametrize("error", [SourceChangedError("it has changed"), TimeoutError("too late")])
+def test_errors_of_a_source_come_as_they_are(error: OSError) -> None:
+    class Failing(RecordingSource):
+        def read(self, start: int, stop: int) -> bytes:
+            raise error
+
+    with pytest.raises(type(error)) as caught:
+        scan_run(Fetcher(Failing(zstd_frame(DATA)), Stats()), 0, len(DATA))
+    assert caught.value is error
 
 
 def test_a_frame_that_does_not_compress_costs_one_small_read(tmp_path) -> None:

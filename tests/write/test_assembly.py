@@ -345,6 +345,18 @@ def test_a_record_that_fails_in_the_spool_leaves_a_pipe_usable() -> None:
         assert [record.block.read() for record in archive] == [b"small", b"small"]
 
 
+@pytest.mark.parametrize("size", [10, 3_000_000])
+@pytest.mark.parametrize("end", ["\r\n\r\n", None, bytearray(b"\r\n\r\n")])
+def test_a_trailer_that_is_not_bytes_rolls_the_record_back(size: int, end: object) -> None:
+    out = io.BytesIO()
+    with seekwarc.open(out, "w") as writer:
+        with pytest.raises(TypeError, match="the trailer function must return bytes, not"):
+            writer.write_raw(header_for(size), text(size), trailer=lambda: end)
+        writer.write_raw(header_for(5), b"after")
+    with seekwarc.open(out.getvalue()) as archive:
+        assert [record.block.read() for record in archive] == [b"after"]
+
+
 def test_a_failing_trailer_rolls_the_record_back() -> None:
     def trailer() -> bytes:
         raise ConnectionResetError
