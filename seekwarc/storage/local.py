@@ -134,6 +134,9 @@ class LocalFileSource(RangeSource):
                 )
         except OSError as error:
             raise SourceError(f"cannot be read: {error}", source=self.name, offset=start) from error
+        if len(data) < stop - start:
+            # What is missing would be taken for the end of the file, and hide the records after it.
+            self._check(os.fstat(descriptor.number))
         return data
 
     def check_unchanged(self) -> None:
@@ -182,6 +185,8 @@ class LocalFileSource(RangeSource):
                 filled += count
         except OSError as error:
             raise SourceError(f"cannot be read: {error}", source=self.name, offset=start) from error
+        if filled < min(len(out), self.size - start):
+            self._check(os.fstat(descriptor.number))
         return filled
 
     @override

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import io
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 import seekwarc
-from seekwarc.errors import FormatError, RangeError, SourceError, UnsupportedError
+from seekwarc.errors import FormatError, RangeError, SourceChangedError, SourceError, UnsupportedError
 from tests.support.foreign import Foreign, text
 from tests.support.sources import Pipe, RecordingSource
 from tests.support.writing import noise
@@ -186,3 +188,15 @@ def test_the_cost_is_counted() -> None:
         assert archive.stats.requests == len(source.requests)
         assert archive.stats.bytes_fetched == source.bytes_asked
         assert archive.stats.bytes_decoded >= sum(len(put.block) for put in made.records)
+
+
+@pytest.mark.parametrize("name", ["a.warc.zst", "a.warc.gz", "a.warc"])
+def test_a_file_that_is_cut_while_it_is_read_has_no_fewer_records(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    with seekwarc.open(path, "w") as out:
+        for number in range(5):
+            out.write_resource(f"http://example.org/{number}", noise(300_000, seed=number), "image/png")
+    with seekwarc.open(path) as archive, pytest.raises(SourceChangedError):
+        for record in archive:
+            assert record.block.pread(0, 10)
+            os.truncate(path, 1000)

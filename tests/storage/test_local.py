@@ -113,6 +113,19 @@ def test_a_file_that_is_written_over_and_dated_back_is_no_longer_unchanged(path:
 
 
 @pytest.mark.posix
+def test_a_file_that_was_cut_does_not_end_there(path: Path) -> None:
+    with closing(LocalFileSource(path)) as source:
+        os.truncate(path, 1000)
+        assert source.read(0, 1000) == DATA[:1000]
+        for start in (900, 1000, 5000):
+            with pytest.raises(SourceChangedError):
+                source.read(start, start + 200)
+            with pytest.raises(SourceChangedError):
+                source.read_into(start, memoryview(bytearray(200)))
+        assert source.read(len(DATA), len(DATA) + 10) == b""
+        assert source.read_into(len(DATA), memoryview(bytearray(10))) == 0
+
+
 def test_a_file_that_the_caller_has_open_is_watched_too(path: Path) -> None:
     with path.open("rb") as file:
         source = OpenedFileSource(file)
