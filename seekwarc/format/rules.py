@@ -384,6 +384,10 @@ _DECIDING: Final = ("warc-type", "warc-profile", "warc-segment-number", "warc-tr
 """Fields whose values decide which rules there are for others, and which conditions are broken."""
 _CAPTURED: Final = ("content-length", "warc-block-digest", "warc-payload-digest")
 MAX_SHAPES: Final = 16
+MAX_SHAPED: Final = 8 << 10
+"""Bytes of a header of which the shape is learnt: its names and some values are in the pattern."""
+MAX_SHAPED_FIELDS: Final = 64
+"""Its fields: each takes a millisecond to compile, and 28 KB of memory for as long as the process runs."""
 SHAPE_COST: Final = 64
 """Headers that are checked in the time that it takes to compile the pattern of one."""
 
@@ -452,8 +456,10 @@ class _Shapes:
         """Learn the shape of a header that breaks no rule; seldom, as hostile files have many shapes."""
         self._unmatched += 1
         names = [name.lower() for name, _ in header.fields]
+        is_small = len(header.raw) <= MAX_SHAPED and len(names) <= MAX_SHAPED_FIELDS
+        is_time = len(self._known) < MAX_SHAPES or self._unmatched >= SHAPE_COST
         # Without a Content-Type, the length of the block decides.
-        if (len(self._known) < MAX_SHAPES or self._unmatched >= SHAPE_COST) and "content-type" in names:
+        if is_small and is_time and "content-type" in names:
             self._unmatched = 0
             self._known = (*self._known[-MAX_SHAPES + 1 :], HeaderShape(header))
 

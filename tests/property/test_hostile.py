@@ -224,6 +224,22 @@ def fields_by_the_thousand() -> bytes:
     return zstd_frame(head(0, *[b"a:"] * 200_000) + CRLF2)
 
 
+def repeated_fields() -> bytes:
+    """Make records that break no rule, with very many fields, each record with others."""
+
+    def made(number: int) -> bytes:
+        fields = (
+            b"WARC-Record-ID: <urn:x:%d>" % number,
+            b"WARC-Date: 2026-01-02T03:04:05Z",
+            b"WARC-Target-URI: http://example.org/",
+            b"Content-Type: text/plain",
+            *[b"WARC-Concurrent-To: <urn:x:%d>" % it for it in range(20_000 + number)],
+        )
+        return zstd_frame(head(0, *fields) + CRLF2)
+
+    return b"".join(map(made, range(8)))
+
+
 def request_of_spaces() -> bytes:
     return http(b"GET /" + b" " * 60_000 + b"x HTTP/1.1\r\nHost: a\r\n\r\n", b"request")
 
@@ -416,6 +432,7 @@ BOMBS = {
     "a field of blanks": Bomb(fields_of_spaces, {"iterate": "1"}),
     "a folded field of blanks": Bomb(folds_of_spaces, {"iterate": "1"}),
     "fields by the thousand": Bomb(fields_by_the_thousand, {"iterate": "1"}),
+    "fields that may be repeated": Bomb(repeated_fields, {"iterate": "8", "verify": "8"}, THROUGH),
     "a request of blanks": Bomb(request_of_spaces, {"iterate": "1"}),
     "a response of blanks": Bomb(response_of_spaces, {"iterate": "1"}),
     "an HTTP head without end": Bomb(endless_http_head, {"iterate": "2"}),
