@@ -344,7 +344,10 @@ def _reached(one: One, evidence: Evidence, path: tuple[One, ...], search: _Searc
 
 def _has_evidence(revisit: One, one: One, original: One, evidence: Evidence) -> bool:
     """Tell whether a candidate and the original that it leads to have what must be equal."""
-    if evidence is Evidence.DIGEST:
+    is_identical = revisit.profile is Profile.IDENTICAL
+    # Its digest may be that of the empty body of a 304, and other evidence has led on from there.
+    is_claim = is_identical and one.is_revisit and one.profile is Profile.NOT_MODIFIED
+    if evidence is Evidence.DIGEST or is_claim:
         return original.has_payload_of(revisit)
     if evidence is Evidence.VALIDATOR:
         head = one.stored.http

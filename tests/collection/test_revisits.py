@@ -414,6 +414,23 @@ def test_a_candidate_with_another_digest_is_skipped() -> None:
     assert_not_found(wrong, revisit(refers_to=3, refers_uri=URI, refers_date=DATE))
 
 
+def test_a_digest_of_a_304_says_nothing_of_the_payload_it_leads_to() -> None:
+    empty = revisit(3, profile=NOT_MODIFIED, digest=sha1(b""), date=LATER)
+    assert_not_found([original(), empty], revisit(digest=sha1(b""), date=LATEST))
+    assert_not_found([original(), empty], revisit(digest=sha1(b""), date=LATEST, refers_to=3))
+    right = revisit(3, profile=NOT_MODIFIED, digest=sha1(BODY), date=LATER)
+    unstated = original(1, ("WARC-Payload-Digest", ""))
+    assert resolved([unstated, right], revisit(date=LATEST, refers_to=3)) == 1
+    assert resolved([unstated, right], revisit(date=LATEST)) == 1
+
+
+def test_a_named_record_comes_before_what_a_304_of_the_same_digest_leads_to() -> None:
+    named = original(4, ("WARC-Payload-Digest", ""), uri="http://other/")
+    other = original(1, body=b"something else")
+    not_modified = revisit(3, profile=NOT_MODIFIED, digest=sha1(BODY))
+    assert resolved([other, named, not_modified], revisit(date=LATEST, refers_to=4)) == 4
+
+
 def test_a_digest_of_another_algorithm_is_ignored() -> None:
     other = original(1, ("WARC-Payload-Digest", "sha256:" + hashlib.sha256(BODY).hexdigest()))
     assert resolved(other, revisit(refers_to=1)) == 1
