@@ -183,7 +183,8 @@ def redact(
             that it has in the folder of `sources`. No file there is overwritten by another one.
         dry_run: Write nothing; return what would be removed, what would still mention it, and why a run would
             be refused.
-        existing: Whether a file that has a target's name is refused ("error") or replaced ("overwrite").
+        existing: Whether a file that has a target's name is refused ("error") or replaced ("overwrite"),
+            with its sidecar; one whose new file would have no record is then deleted.
         threads: Threads that decode and compress; one per core, at most four, unless given.
         processes: How many processes may look for records in parts of a large local file; see `index`.
         limits: Limits of reading; see `Reader`.
@@ -196,8 +197,8 @@ def redact(
         **conditions: Which records; see `ChoiceConditions`.
 
     Raises:
-        ValueError: A condition is invalid, no condition is given, revisits would lose their originals, or a
-            new file would have no record. All of these are named.
+        ValueError: A condition is invalid, no condition is given, a file to be changed in place is a link,
+            revisits would lose their originals, or a new file would have no record. All of these are named.
         NotFoundError: No record matches, or all files were left out.
         FormatError: A file is damaged, and `on_error` is "raise". Nothing is changed: `tools.recover` makes a
             file of what is intact.
@@ -286,6 +287,9 @@ def _finals(
                 raise ValueError(
                     f"{name}: only a .warc.zst is changed in place; name a new one, or convert it first"
                 )
+            if os.path.islink(name):
+                # Other names, a sidecar or an index beside the file would be left as they are.
+                raise ValueError(f"{name}: is a link to {os.path.realpath(name)}; name that file")
         return names
     finals = [os.fspath(it) if it is not None else None for it in targets]
     for final in filter(None, finals):

@@ -190,7 +190,7 @@ class Removal:
         deleted: list[Output] = []
 
         def finish() -> None:
-            self._finish(remade, in_place=in_place)
+            self._finish(remade, existing)
 
         with committed_together(finish) as outputs:
             for number, (part, final) in enumerate(zip(self._parts, finals, strict=True)):
@@ -202,7 +202,9 @@ class Removal:
                     continue
                 remade[part.name] = Remade(None, final)
                 if outcome in ("left out", "deleted"):
-                    deleted += [_Deletion(part.name)] if outcome == "deleted" else []
+                    # The new file of an earlier run may have what is removed now.
+                    is_stale = existing == "overwrite" and os.path.lexists(final)
+                    deleted += [_Deletion(final)] if is_stale else []
                     continue
                 output = PathOutput(final, existing=existing)
                 outputs.append(output)
@@ -221,7 +223,7 @@ class Removal:
                 outputs.reverse()
             outputs.extend(deleted)
 
-    def _finish(self, remade: Mapping[str, Remade], *, in_place: bool) -> None:
+    def _finish(self, remade: Mapping[str, Remade], existing: Existing) -> None:
         """Keep the old files, and delete sidecars that hold what is not in their files any more.
 
         This is done before a new file has its name, so that both is true after a crash.
@@ -233,9 +235,9 @@ class Removal:
                 report.size_after, report.sha256_after = report.size_before, report.sha256_before
             elif (place := remade[report.file].place) is not None:
                 report.size_after, report.sha256_after = _digest(place)
-        for name, made in remade.items() if in_place else ():
+        for made in remade.values() if existing == "overwrite" else ():
             if made.sidecar is None:
-                remove(name + SIDECAR_SUFFIX)
+                remove(made.final + SIDECAR_SUFFIX)
 
     @property
     def _without(self) -> set[int]:
@@ -380,10 +382,7 @@ class Removal:
             return
         reason, with_uris = self.stubs
         stored = io.BytesIO()
-        fields = [
-            ("removed", REMOVED),
-            *([("reason", reason)] if reason else []),
-        ]
+        fields = [("removed", REMOVED), *([("reason", reason)] if reason else [])]
         with Writer(stored, compression="none") as out:
             for uri in uris:
                 named = StoredUri(uri) if with_uris and uri is not None else None

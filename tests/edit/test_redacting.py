@@ -312,6 +312,26 @@ def test_a_sidecar_that_is_stale_goes_with_the_old_file(crawl, tmp_path, target)
     assert not beside.exists()
 
 
+def test_the_sidecar_of_a_target_that_is_replaced_goes_with_it(crawl, target) -> None:
+    beside = Path(f"{target}.seek")
+    beside.write_bytes(b"windows of what was removed")
+    tools.redact(crawl, target, uri=SITES[1])
+    assert beside.exists(), "nothing is replaced unless that is asked for"
+    tools.redact(crawl, target, uri=SITES[1], existing="overwrite")
+    assert not beside.exists()
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_link_is_not_changed_in_place(crawl, tmp_path, dry_run) -> None:
+    link, before = tmp_path / "link.warc.zst", crawl.read_bytes()
+    link.symlink_to(crawl)
+    with pytest.raises(ValueError, match=r"link\.warc\.zst: is a link to .*crawl\.warc\.zst"):
+        tools.redact(link, in_place=True, delete_empty=True, uri=SITES[1], dry_run=dry_run)
+    assert crawl.read_bytes() == before
+    assert link.is_symlink()
+    assert tools.redact(link, tmp_path / "rest.warc.zst", uri=SITES[1]).written == 1
+
+
 @pytest.mark.parametrize(("step", "stays"), [("seal", True), ("commit", False)])
 def test_a_sidecar_goes_when_all_new_files_are_complete(crawl, monkeypatch, step, stays) -> None:
     beside, before = Path(f"{crawl}.seek"), crawl.read_bytes()

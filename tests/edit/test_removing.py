@@ -72,6 +72,23 @@ def test_a_list_of_targets_leaves_out_empty_files(folder, tmp_path) -> None:
     assert sum(target.exists() for target in targets) == done.written == 2
 
 
+def test_an_earlier_target_of_a_file_that_is_left_out_goes_if_it_may_be_replaced(folder, tmp_path) -> None:
+    names = sorted(str(path) for path in folder.rglob("*.zst"))
+    targets = [tmp_path / f"{number}.warc.zst" for number, _ in enumerate(names)]
+    tools.redact(names, targets, uri=f"http://{GONE}/own.warc-1")
+    assert all(target.exists() for target in targets)
+    before = tree(tmp_path)
+    with pytest.raises(TargetExistsError):
+        tools.redact(names, targets, hosts=[GONE])
+    tools.redact(names, targets, hosts=[GONE], existing="overwrite", dry_run=True)
+    assert tree(tmp_path) == before
+    done = tools.redact(names, targets, hosts=[GONE], existing="overwrite")
+    left = [target for it, target in zip(done.file_reports, targets, strict=True) if it.outcome == "left out"]
+    assert len(left) == 2
+    assert not any(target.exists() for target in left)
+    assert sum(target.exists() for target in targets) == done.written == 2
+
+
 def test_an_empty_file_keeps_its_warcinfo_and_stubs_in_place(folder) -> None:
     tools.redact(folder, hosts=[GONE], in_place=True)
     assert types_in(folder / OWN[0]) == ["warcinfo", "metadata", "metadata"]
