@@ -1,9 +1,12 @@
 """The records of an input as numbers: where each is, whether it is kept, and which others belong to it.
 
-Goal: a choice of records among many millions, and with each all that it needs to be understood. IDs and dates
-are hashes of 64 bits, so a record takes about 70 bytes. The chance that two of ten million are equal by
-accident is one in 400,000, and then a record is kept that need not be. The hashes have a key, so that no file
-can hold records with deliberately colliding hashes, and that several processes can share.
+Goal: a choice of records among many millions, and with each all that it needs to be understood. IDs and
+dates are hashes of 64 bits, so a record takes about 75 bytes, whether it is kept or not: any later record
+may name it (WARC-Concurrent-To, WARC-Warcinfo-ID), or be a revisit of it, so before the end it is not known
+which are needed. Without closure, only kept records are noted, with 29 bytes each. The chance that two of
+ten million are equal by accident is one in 400,000, and then a record is kept that need not be. The hashes
+have a key, so that no file can hold records with deliberately colliding hashes, and that several processes
+can share.
 
 Plan: one pass notes all records. Records that belong to a kept one are then found by passes over the
 numbers, until one changes nothing: usually the second or third.
@@ -74,7 +77,7 @@ class Names(NamedTuple):
 
 
 class Catalogue:
-    """All records of some files, in order, by number; unless `linked`, nothing but their places.
+    """All records of some files, in order, by number; unless `linked`, only the places of kept ones.
 
     Those with the same `key` can be joined.
     """
@@ -89,6 +92,8 @@ class Catalogue:
         """The size of each record that is all of its frame, which takes `lengths` bytes; 0 for others."""
         self.kept = bytearray()
         """Whether each record is kept."""
+        self.read = 0
+        """Records that were looked at, whether they are noted or not."""
         self.others: list[tuple[int, str]] = []
         """The numbers of records of other URIs with the same key as chosen ones, and these URIs."""
         self.starts = [0]
@@ -114,6 +119,9 @@ class Catalogue:
 
     def add(self, record: Record, *, kept: bool) -> None:
         """Note the next record of the current file."""
+        self.read += 1
+        if not (kept or self._is_linked):
+            return
         number = len(self.kept)
         self.offsets.append(record.offset)
         self.skips.append(record.skip)
@@ -168,6 +176,7 @@ class Catalogue:
     def extend(self, other: Catalogue) -> None:
         """Note records that another catalogue has as the next ones of the current file."""
         first = len(self.kept)
+        self.read += other.read
         for mine, theirs in zip(self._columns(), other._columns(), strict=True):
             mine.extend(theirs)
         self.kept += other.kept

@@ -179,7 +179,7 @@ def filter(  # noqa: A001 - the name of the verb
         parts = [*searched, *placed]
         done.files -= len(archives) - len(searched)
         catalogue = scan(searched, choice, damage, on_progress, processes=processes, linked=closure)
-        done.read = len(catalogue) + sum(lines.read for lines in indexes)
+        done.read = catalogue.read + sum(lines.read for lines in indexes)
         done.matched = catalogue.kept.count(1) + sum(lines.matched for lines in indexes)
         if not done.matched:
             raise NotFoundError("no record matches; `seekwarc ls` lists the records", source=_named(names))

@@ -40,7 +40,7 @@ def scan(
     keys: frozenset[str] = frozenset(),
     spare_stubs: bool = False,
 ) -> Catalogue:
-    """Note all records of some files, as kept those that are chosen; unless `linked`, only their places.
+    """Note all records of some files, as kept those that are chosen; unless `linked`, only these.
 
     A chosen record whose length is wrong is damage; with `check_all`, any record. Those of other URIs than
     the chosen ones that have one of the `keys` are noted in `others`. With `spare_stubs`, no record is chosen

@@ -39,6 +39,21 @@ def test_records_are_numbered_through_all_files(two_files, monkeypatch, noted) -
     assert [*catalogue.kept_in(0), *catalogue.kept_in(1)] == [4, 5, 10]
 
 
+@pytest.mark.parametrize("noted", [1, 2, 100])
+def test_without_relations_only_chosen_records_are_noted(two_files, monkeypatch, noted) -> None:
+    monkeypatch.setattr(scanning, "NOTED", noted)
+    choice = Choice.of(uris=["http://example.org/0/4", "http://example.org/1/0", "http://example.org/1/5"])
+    found = []
+    with parts_of(two_files, None, ReadOptions.of()) as parts:
+        for linked in (False, True):
+            catalogue = scan(parts, choice, pytest.fail, no_progress, linked=linked)
+            assert catalogue.read == 11
+            assert len(catalogue) == (11 if linked else 3)
+            found.append([[*catalogue.places(0)], [*catalogue.places(1)]])
+    assert found[0] == found[1]
+    assert [*map(len, found[0])] == [1, 2]
+
+
 @pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
 @pytest.mark.parametrize("check_all", [False, True])
 def test_a_wrong_length_is_damage_of_a_chosen_record(tmp_path, check_all) -> None:
