@@ -6,11 +6,13 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from seekwarc.format.digest import is_digest_of
-from seekwarc.format.uri import as_utf8
+from seekwarc.errors import FormatError
+from seekwarc.format.digest import Digest, is_digest_of, labelled
+from seekwarc.format.uri import as_utf8, normalized
 from seekwarc.format.warc import RecordHeader
 from seekwarc.read.record import Record
 
@@ -21,6 +23,8 @@ MAX_SEARCHED: Final = 64 << 20
 """Bytes of a block of fields that are searched for what was removed."""
 SEARCHED: Final = frozenset(("warcinfo", "metadata", "request"))
 """Types of records whose blocks are also searched."""
+MIN_DIGEST: Final = 24
+"""Characters that a digest and its label have at least."""
 FRAGMENT: Final = 32
 """Bytes of a payload that must not be left in a dictionary."""
 BLOCK: Final = FRAGMENT // 2
@@ -31,6 +35,8 @@ REMOVED: Final = "a record was removed from this file"
 
 _STUB: Final = f"removed: {REMOVED}\r\n".encode()
 _WORD: Final = re.compile(rb"[^\s<>\"']+")
+_DIGEST: Final = re.compile(rb"(?!sha1:[A-Z2-7]{32}$)[\w-]+:[\w+/=-]{16}")
+"""How a digest begins that has not the spelling which nearly all have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +70,10 @@ def needles_of(record: Record, *, with_digest: bool) -> dict[bytes, str]:
         ("payload digest", bare),
         ("id", record.id),
     )
-    spelled = ((what, spelling) for what, value in found if value for spelling in (value, as_utf8(value)))
-    return {value.encode("utf-8", "surrogateescape"): what for what, value in spelled}
+    named = [(what, value) for what, value in found if value]
+    spelled = ((what, spelling) for what, value in named for spelling in (value, as_utf8(value)))
+    needles = {value.encode("utf-8", "surrogateescape"): what for what, value in spelled}
+    return needles | {usual: what for what, value in named if (usual := _usual(value)) is not None}
 
 
 def in_record(
@@ -81,7 +89,7 @@ def in_record(
         for word in _WORD.findall(block):
             words.setdefault(word, True)
     for word, is_in_block in words.items():
-        if what := needles.get(word):
+        if what := _mentioned(word, needles):
             found = as_utf8(word.decode("utf-8", "surrogateescape"))
             named = "link" if is_in_block and what == "uri" else kind
             yield Mention(file, record.offset, type_, what, found, named)
@@ -92,8 +100,29 @@ def in_line(
 ) -> Iterator[Mention]:
     """Yield what a line of an index mentions."""
     for value in fields.values():
-        if what := needles.get(as_utf8(value).encode()):
+        if what := _mentioned(as_utf8(value).encode(), needles):
             yield Mention(file, offset, "line", what, value, "index line")
+
+
+def _mentioned(word: bytes, needles: Mapping[bytes, str]) -> str | None:
+    """Return what a word mentions, in any spelling."""
+    what = needles.get(word)
+    if what is None and (b"://" in word or (len(word) > MIN_DIGEST and _DIGEST.match(word))):
+        usual = _usual(word.decode("utf-8", "surrogateescape"))
+        what = needles.get(usual) if usual is not None else None
+    return what
+
+
+def _usual(value: str) -> bytes | None:
+    """Return what is equal for all spellings of a URI or a digest; None if it is neither, or unknown."""
+    if "://" in value:
+        return normalized(value)
+    with suppress(FormatError):
+        digest = Digest.parse(value)
+        if (raw := digest.raw) is not None:
+            usual = labelled("sha1", raw) if digest.name == "sha1" else f"{digest.name}:{raw.hex()}"
+            return usual.encode()
+    return None
 
 
 def is_stub(record: Record) -> bool:

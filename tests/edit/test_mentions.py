@@ -81,6 +81,30 @@ def test_a_line_mentions_a_uri_and_a_digest_without_its_label(record) -> None:
     ]
 
 
+@pytest.mark.parametrize("algorithm", ["sha1", "sha256", "md5"])
+def test_a_mention_is_found_in_any_spelling(algorithm) -> None:
+    raw = hashlib.new(algorithm, b"page").digest()
+    spelled = base64.b32encode(raw).decode(), raw.hex(), raw.hex().upper()
+    digests = [f"{label}:{value}" for label in (algorithm, algorithm.upper()) for value in spelled]
+    uris = ["http://example.org/~a", "HTTP://EXAMPLE.ORG:80/%7ea#b"]
+    for uri, other_uri in (uris, reversed(uris)):
+        for number, digest in enumerate(digests):
+            stored = io.BytesIO()
+            with seekwarc.open(stored, "w") as out:
+                states = {"WARC-Payload-Digest": digest}
+                out.write("resource", block=b"page", target_uri=uri, headers=states)
+                states["WARC-Payload-Digest"] = other = digests[number - 1]
+                out.write("resource", block=b"other", target_uri="http://kept.example/", headers=states)
+                out.write_metadata({"via": other_uri}, target_uri="http://kept.example/")
+            with seekwarc.open(stored.getvalue()) as archive:
+                removed, *kept = archive
+                needles = needles_of(removed, with_digest=True)
+                found = [(it.what, it.text) for record in kept for it in in_record(record, "new", needles)]
+            assert found == [("payload digest", other), ("uri", other_uri)]
+            line = in_line({"url": other_uri, "digest": other}, "all.cdxj", 7, needles)
+            assert {it.text for it in line} == {other, other_uri}
+
+
 @pytest.mark.parametrize("at", [0, 17, SIZE - 32])
 @pytest.mark.parametrize("before", [0, 5, 16])
 def test_32_bytes_of_a_payload_are_found_in_a_dictionary(record, at, before) -> None:
