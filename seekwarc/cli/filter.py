@@ -5,9 +5,9 @@ metadata), all segments of segmented records, and the originals of revisits, as 
 --no-closure leaves these out. --max-size makes a series (part-00000.warc.zst and so on), no file of which is
 ever larger. Frames are copied from every .warc.zst that has the dictionary of the first file; other records
 are compressed again. The lines of an INDEX (.cdxj, .idx, .parquet) are searched, and nothing is read of its
-files but what is copied; requests and metadata do not come along then. A damaged record is reported and left
-out, and a FILE that cannot be opened or is not an archive stops all, or is left out with --keep-going, and
-with it the originals of revisits in it. Both make the exit status 1.
+files but what is copied; requests, metadata and further segments do not come along then. A damaged record is
+reported and left out, and a FILE that cannot be opened or is not an archive stops all, or is left out with
+--keep-going, and with it the originals of revisits in it. Both make the exit status 1.
 
 seekwarc filter crawls/ --hosts sites.txt -o sites.warc.zst
 seekwarc filter crawl.warc.zst --mime 'video/*' --min-size 1M -o films.warc.zst

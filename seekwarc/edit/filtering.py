@@ -125,7 +125,7 @@ def filter(  # noqa: A001 - the name of the verb
         sources: Files, URLs, folders, patterns and indexes (.cdxj, .idx, .parquet); one, or several. The
             lines of an index tell which records match, and nothing is read of the files but what is copied:
             these records, the originals of revisits, and the warcinfo record that begins the file.
-            Requests and metadata do not come along.
+            Requests, metadata and further segments do not come along.
         target: The new file; may be None if `dry_run`.
         files: Folder or URL of the files that indexes name; that of each index by default.
         closure: Bring along what belongs to the records that match.
