@@ -1,5 +1,9 @@
 """Joining resources that were captured in parts: each becomes one record of type `conversion`.
 
+Headers are read first, and each part once while it is written. Only bytes that several parts have are read
+twice: they are compared beforehand, since a stream of a payload is not, and so that nothing is written of a
+difference.
+
 Source: RFC 9110, section 15.3.7.3; WARC 1.1, clause 6.8. `collection.parts` says which parts belong together.
 """
 
