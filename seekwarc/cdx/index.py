@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import chain, islice, takewhile
+from itertools import chain, groupby, islice, takewhile
 from operator import attrgetter
 from typing import BinaryIO, Final, Self, TypeAlias, Unpack, cast
 
@@ -21,7 +21,7 @@ from seekwarc.cdx.nearby import NearbyIndex
 from seekwarc.cdx.one_by_one import OneByOne
 from seekwarc.cdx.others import refuse_others
 from seekwarc.cdx.places import folder_of, located
-from seekwarc.cdx.ranges import Match, date_in, distance, key_ranges
+from seekwarc.cdx.ranges import Match, date_in, in_time, key_ranges, nearness
 from seekwarc.cdx.wacz_index import index_of
 from seekwarc.cdx.zipnum import ZipNumCluster, is_cluster
 from seekwarc.closing import Closing, Recent
@@ -308,9 +308,9 @@ class Index(Closing):
             found = _by_date([self._lines.between(*it) for it in ranges])
             return OneByOne(self._same(key, self._captures(found)))
         wanted = date_of_digits(nearest)
-        found = heapq.merge(*(self._outward(*it, wanted) for it in ranges), key=partial(distance, wanted))
+        found = heapq.merge(*(self._outward(*it, wanted) for it in ranges), key=partial(nearness, wanted))
         nearby = (it for it in self._same(key, self._captures(found)) if it.is_capture)
-        return OneByOne(in_order(uri, nearby, attrgetter("uri")))
+        return OneByOne(in_order(uri, _as_stored(nearby, timestamp_of(wanted)), attrgetter("uri")))
 
     def _same(self, key: str, captures: Iterator[Capture]) -> Iterator[Capture]:
         """Yield those that count as captures of a URI with this key, each once, of lines with its keys."""
@@ -339,7 +339,7 @@ class Index(Closing):
         key, space, _ = start.partition(b" ")
         middle = min(max(key + space + timestamp_of(wanted).encode("ascii"), start), stop)
         earlier = takewhile(lambda line: line.head >= start, self._lines.descending(middle))
-        return heapq.merge(self._lines.between(middle, stop), earlier, key=partial(distance, wanted))
+        return heapq.merge(self._lines.between(middle, stop), earlier, key=partial(nearness, wanted))
 
     @property
     def _may_be_of_browsers(self) -> bool:
@@ -474,6 +474,13 @@ def _by_date(found: list[Iterator[IndexLine]]) -> Iterator[IndexLine]:
         yield from begun[0][1]
     else:
         yield from heapq.merge(*(chain((first,), lines) for first, lines in begun), key=date_in)
+
+
+def _as_stored(nearby: Iterator[Capture], wanted: str) -> Iterator[Capture]:
+    """Yield captures near a date, those of each second in the order of `in_time`, outwards from the date."""
+    for second, same in groupby(nearby, attrgetter("timestamp")):
+        while some := sorted(islice(same, MAX_PLACES), key=in_time, reverse=second < wanted):
+            yield from some
 
 
 def _date_digits(name: str, text: str | None) -> str:

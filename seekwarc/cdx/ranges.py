@@ -8,10 +8,12 @@ from typing import Final, Literal
 from urllib.parse import unquote
 
 from seekwarc.cdx.lines import IndexLine
+from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.dates import WarcDate, date_of_digits
+from seekwarc.format.header_fields import whole_number
 from seekwarc.format.surt import browser_key, surt
 
-__all__ = ["Match", "date_in", "distance", "key_ranges"]
+__all__ = ["Match", "date_in", "in_time", "key_ranges", "nearness"]
 
 Match = Literal["exact", "prefix", "host", "domain"]
 
@@ -38,13 +40,19 @@ def date_in(line: IndexLine) -> bytes:
     return line.head.rpartition(b" ")[2]
 
 
-def distance(wanted: WarcDate, line: IndexLine) -> int:
-    """Return the nanoseconds between a date and that of a line; `FormatError` if the line has none."""
+def nearness(wanted: WarcDate, line: IndexLine) -> tuple[int, bool]:
+    """Return what orders lines as `collection.entry.by_nearness`; `FormatError` if the line has no date."""
     try:
         date = date_of_digits(date_in(line).decode("ascii"))
     except ValueError as error:
         raise line.error(f"this line has an invalid date: {error}") from None
-    return abs(date.nanoseconds - wanted.nanoseconds)
+    return abs(date.nanoseconds - wanted.nanoseconds), date.nanoseconds < wanted.nanoseconds
+
+
+def in_time(line: CdxjLine) -> tuple[str, str, int]:
+    """Return what orders captures in time: in the same second as they are stored, not by their JSON."""
+    fields = line.fields
+    return line.timestamp, fields.get("filename", ""), whole_number(fields.get("offset", "")) or 0
 
 
 def key_ranges(uri: str, match: Match, key_of_uri: str | None = None) -> Iterator[tuple[bytes, bytes]]:

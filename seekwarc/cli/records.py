@@ -168,7 +168,8 @@ class RecordSearch:
             if likeness is None or not selection.matches(record):
                 continue
             rank = -likeness, record.date.nanoseconds if record.date is not None else 0
-            if self._rank is None or rank > self._rank:
+            # Of the same instant, that which is stored last: see `collection.entry.by_nearness`.
+            if self._rank is None or rank >= self._rank:
                 self._found, self._rank = record, rank
                 if archive.size is None:
                     return

@@ -6,8 +6,10 @@ length is known only after the next one was found. So records are described earl
 
 from __future__ import annotations
 
+import heapq
 import warnings
 from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -33,6 +35,7 @@ __all__ = [
     "UNCHANGED",
     "Entry",
     "OnDamage",
+    "by_nearness",
     "damaged_places",
     "describe",
     "described",
@@ -351,14 +354,28 @@ def is_listed_as(record: Record, uri: str | None, kind: str | None) -> bool:
 
 
 def nearest(entries: Iterable[Entry], date: WarcDate | None) -> Entry | None:
-    """Return the entry nearest to a date, or the latest, and of equally near ones the first."""
-    wanted = date.nanoseconds if date is not None else None
-    found, least = None, 0
-    for entry in entries:
-        if entry.date is None:
-            continue
-        instant = entry.date.nanoseconds
-        distance = abs(instant - wanted) if wanted is not None else -instant
-        if found is None or distance < least:
-            found, least = entry, distance
-    return found
+    """Return the entry nearest to a date, or the latest: the first of `by_nearness`."""
+    return next(iter(by_nearness(entries, date)), None)
+
+
+def by_nearness(entries: Iterable[Entry], date: WarcDate | None) -> list[Entry]:
+    """Return the entries that have a date, nearest to a date first, or the latest first.
+
+    Of two that are equally near, the later is first. Those of the same instant are taken for captured in the
+    order in which they are stored, since an index has seconds only.
+    """
+    in_time = sorted((it for it in entries if it.date is not None), key=_instant_and_place)
+    if date is None:
+        return in_time[::-1]
+    wanted = date.nanoseconds
+    middle = bisect_left(in_time, wanted, key=_instant)
+    sides = in_time[middle:], in_time[:middle][::-1]
+    return [*heapq.merge(*sides, key=lambda it: abs(_instant(it) - wanted))]
+
+
+def _instant(entry: Entry) -> int:
+    return entry.date.nanoseconds if entry.date is not None else 0
+
+
+def _instant_and_place(entry: Entry) -> tuple[int, str, int, int]:
+    return _instant(entry), entry.filename, entry.offset, entry.skip

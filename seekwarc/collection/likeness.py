@@ -69,7 +69,8 @@ class Meant:
 
     def is_spelled(self, found: str | None) -> bool:
         """Return whether it is the URI in any spelling."""
-        return found is not None and normalized(found) == self._normalized
+        # Spellings of what names no valid host and port have keys of their own, and no index could tell.
+        return found is not None and normalized(found) == self._normalized and surt(found) == self._key
 
     def note(self, found: str | None) -> str | None:
         """Return the sentence that says that this is another URI; None if it is the same in any spelling."""

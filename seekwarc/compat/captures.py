@@ -12,6 +12,7 @@ from os.path import basename
 from typing import Final, TypeAlias, Unpack
 
 from seekwarc.cdx.index import Capture, Index
+from seekwarc.cdx.ranges import in_time
 from seekwarc.closing import Closing
 from seekwarc.collection.collection import Collection, Target
 from seekwarc.collection.entry import (
@@ -186,8 +187,10 @@ class IndexedCaptures(Closing):
         captures = filter(attrgetter("is_capture"), self._lines_below(prefix))
         # Lines of one key follow each other.
         for _, lines in groupby(captures, attrgetter("key")):
-            # By date, so that the last one is the latest.
-            for uri, capture in {it.uri: it for it in lines}.items():
+            latest: dict[str | None, Capture] = {}
+            for it in lines:
+                latest[it.uri] = max(latest.get(it.uri, it), it, key=in_time)
+            for uri, capture in latest.items():
                 if uri is not None and name_of(uri).startswith(prefix):
                     yield _listed(capture)
 

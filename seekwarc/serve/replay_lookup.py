@@ -13,13 +13,13 @@ Worst case: a path with many captures that only differ in their queries: `MAX_CO
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from operator import attrgetter
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl
 
-from seekwarc.collection.entry import Entry
+from seekwarc.collection.entry import Entry, by_nearness
 from seekwarc.collection.likeness import in_order
 from seekwarc.collection.parts import JoinedParts
 from seekwarc.collection.record_table import SURT
@@ -79,7 +79,7 @@ class Captures:
 
     def of(self, uri: str) -> list[Entry]:
         """Return the captures of a URI in the order of their dates."""
-        return sorted(self._of_key(surt(uri)), key=_instant)
+        return by_nearness(self._of_key(surt(uri)), None)[::-1]
 
     def find(self, asked: Asked) -> Found | None:
         """Return the capture that is nearest to what is asked for; None while files are being scanned for it.
@@ -111,19 +111,19 @@ class Captures:
         full, plain = asked.full, without_busters(asked.full)
         wanted = surt(plain)
         for key in dict.fromkeys((surt(full), wanted)):
-            yield from in_order(full, _nearest(self._of_key(key), asked.date), attrgetter("uri"))
+            yield from in_order(full, by_nearness(self._of_key(key), asked.date), attrgetter("uri"))
         if asked.sent is not None:
-            for entry in _nearest(self._of_key(surt(asked.uri)), asked.date)[:MAX_COMPARED]:
+            for entry in by_nearness(self._of_key(surt(asked.uri)), asked.date)[:MAX_COMPARED]:
                 if self._is_answer(entry, asked.uri, wanted):
                     yield entry
         below = self._table.below(SURT, surt(full.partition("?")[0]) + "?")
         for entry in islice(below, MAX_COMPARED):
             if entry.uri is not None and surt(without_busters(entry.uri)) == wanted:
-                yield from _nearest(self._of_key(surt(entry.uri)), asked.date)
+                yield from by_nearness(self._of_key(surt(entry.uri)), asked.date)
                 return
 
-    def _of_key(self, key: str) -> Iterator[Entry]:
-        return iter(self._table.captures(SURT, key))
+    def _of_key(self, key: str) -> Sequence[Entry]:
+        return self._table.captures(SURT, key)
 
     def _open(self, entry: Entry) -> ServedRecord:
         return self._library.open(self._library.record_id(entry.filename, entry.offset, entry.skip))
@@ -148,15 +148,6 @@ def _part_or_whole(served: ServedRecord, uri: str) -> ServedRecord:
     if isinstance(record, JoinedParts) and resource_of(uri)[0] != uri:
         return ServedRecord(record.part)
     return served
-
-
-def _instant(entry: Entry) -> int:
-    return entry.date.nanoseconds if entry.date is not None else 0
-
-
-def _nearest(entries: Iterable[Entry], date: WarcDate | None) -> list[Entry]:
-    wanted = date.nanoseconds if date is not None else 1 << 80
-    return sorted(entries, key=lambda entry: abs(_instant(entry) - wanted))
 
 
 def answer_of(record: Record) -> Record:

@@ -14,14 +14,13 @@ import pytest
 
 import seekwarc
 from seekwarc import tools
-from seekwarc.cli import main
 from seekwarc.collection.likeness import Likeness, Meant
-from seekwarc.errors import SeekWarcError
+from seekwarc.errors import NotFoundError, SeekWarcError
 from seekwarc.format.uri import as_utf8
 from seekwarc.serve.library import Library
 from seekwarc.serve.replay_lookup import Asked, Captures
+from tests.support.look_ups import make_indexes, named, record, served
 from tests.support.rounds import rounds
-from tests.support.writing import response
 
 HOSTS = ["example.org", "m\u00fcnchen.example", "a.b.example.net"]
 PAIRS = [
@@ -49,16 +48,6 @@ def uris() -> list[str]:
     return [uri.format(h=host) for host in HOSTS for pair in PAIRS for uri in pair]
 
 
-def record(uri: str, date: str, body: bytes) -> bytes:
-    """Return a record; URIs may have bytes that no writer of ours lets through."""
-    block = response(body, "text/plain")
-    head = (
-        f"WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:{uuid4()}>\r\nWARC-Date: {date}\r\n"
-        f"WARC-Target-URI: {uri}\r\nContent-Type: application/http\r\nContent-Length: {len(block)}\r\n\r\n"
-    )
-    return head.encode("utf-8", "surrogateescape") + block + b"\r\n\r\n"
-
-
 @pytest.fixture(scope="module")
 def crawl(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     files = named(tmp_path_factory.mktemp("agreement"))
@@ -70,20 +59,6 @@ def crawl(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
                 out.write(gzip.compress(record(uri, date, f"{year} {day}".encode()), mtime=0))
     make_indexes(files)
     return files
-
-
-def named(folder: Path) -> dict[str, Path]:
-    return {name: folder / f"crawl.{name}" for name in ("warc.gz", "cdxj", "parquet", "wacz")}
-
-
-def make_indexes(files: dict[str, Path]) -> None:
-    archive = files["warc.gz"]
-    for words in (
-        ("index", "-p", archive, "-o", files["cdxj"]),
-        ("index", "-p", archive, "--parquet", "-o", files["parquet"]),
-        ("wacz", "create", archive, "-o", files["wacz"]),
-    ):
-        assert main([str(word) for word in words]) == 0
 
 
 Way = Callable[[str], bytes]
@@ -106,11 +81,6 @@ def ways(files: dict[str, Path]) -> Iterator[tuple[str, Way]]:
             yield f"server of {library_of}", lambda uri, find=library.capture: served(find(uri))
 
 
-def served(found) -> bytes:
-    record = getattr(found, "served", found).record
-    return record.payload.read()
-
-
 def test_all_ways_give_the_same_capture(crawl: dict[str, Path]) -> None:
     asked = [*uris(), *(uri.format(h=host) for host in HOSTS for uri in LEFT_OUT)]
     answers: dict[str, dict[str, bytes | str]] = {}
@@ -129,6 +99,19 @@ def test_all_ways_give_the_same_capture(crawl: dict[str, Path]) -> None:
             assert set(answers[uri].values()) == {f"2025 {expected}".encode()}, uri
         else:
             assert b"2025" in next(iter(answers[uri].values()))
+
+
+def test_what_has_no_valid_host_and_port_is_found_by_its_own_spelling_alone(tmp_path: Path) -> None:
+    files = named(tmp_path)
+    stored = ["http://e.org:99999/p", "http:///nohost"]
+    made = [record(it, "2026-01-01T00:00:00Z", it.encode()) for it in stored]
+    files["warc.gz"].write_bytes(b"".join(gzip.compress(it, 1) for it in made))
+    make_indexes(files)
+    for name, way in ways(files):
+        assert [way(it) for it in stored] == [it.encode() for it in stored], name
+        for uri in ("HTTP://E.org:99999/p", "http://e.org:99999/p#f", "http://:80/nohost"):
+            with pytest.raises(NotFoundError if name not in ("cdxj", "parquet") else StopIteration):
+                way(uri)
 
 
 @pytest.mark.one_in(3)

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from seekwarc.cdx.lines import StoredLine
-from seekwarc.cdx.ranges import date_in, distance, key_ranges
+from seekwarc.cdx.ranges import date_in, key_ranges, nearness
 from seekwarc.errors import FormatError
 from seekwarc.format.dates import date_of_digits
 from seekwarc.format.surt import browser_key
@@ -74,6 +74,7 @@ def test_what_was_posted_is_looked_for_decoded_and_without_its_body() -> None:
 def test_the_date_of_a_line_is_after_its_key() -> None:
     line = StoredLine(cdxj_line("org,a)/", "20200101000001"), "a.cdxj", 7)
     assert date_in(line) == b"20200101000001"
-    assert distance(date_of_digits("2020"), line) == 10**9
+    assert nearness(date_of_digits("2020"), line) == (10**9, False)
+    assert nearness(date_of_digits("20200101000002"), line) == (10**9, True)
     with pytest.raises(FormatError, match="invalid date"):
-        distance(date_of_digits("2020"), StoredLine(b"org,a)/ 2020x {}", "a.cdxj", 7))
+        nearness(date_of_digits("2020"), StoredLine(b"org,a)/ 2020x {}", "a.cdxj", 7))

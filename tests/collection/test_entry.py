@@ -12,7 +12,15 @@ import pytest
 
 import seekwarc
 from seekwarc import Digest, Entry, MemoryIndex, TableTrust, WarcDate
-from seekwarc.collection.entry import describe, described, entry_of_line, is_listed, judged, nearest
+from seekwarc.collection.entry import (
+    by_nearness,
+    describe,
+    described,
+    entry_of_line,
+    is_listed,
+    judged,
+    nearest,
+)
 from seekwarc.errors import FormatError
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.make.converting import convert
@@ -299,10 +307,19 @@ def test_the_nearest_capture_is_found(date: str | None, wanted: int) -> None:
     assert found.offset == wanted
 
 
-def test_of_equally_near_captures_the_first_is_taken() -> None:
-    entries = dated("2025-01-03", "2025-01-01", "2025-01-03")
-    for date in (None, WarcDate.parse("2025-01-02")):
-        assert nearest(entries, date) is entries[0]
+def test_of_equally_near_captures_the_later_is_taken_and_of_the_same_date_as_they_are_stored() -> None:
+    entries = dated("2025-01-03", "2025-01-01", "2025-01-03", "2025-01-01", None)
+    for date, order in (
+        (None, [2, 0, 3, 1]),
+        ("2025-01-02", [0, 2, 3, 1]),
+        ("2025-01-03", [0, 2, 3, 1]),
+        ("2025-01-04", [2, 0, 3, 1]),
+        ("2025", [1, 3, 0, 2]),
+    ):
+        wanted = date and WarcDate.parse(date)
+        for given in (entries, entries[::-1]):
+            assert by_nearness(given, wanted) == [entries[it] for it in order], date
+            assert nearest(given, wanted) is entries[order[0]]
 
 
 def test_captures_without_a_date_are_never_nearest() -> None:
