@@ -8,6 +8,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from seekwarc.errors import FormatError, SeekWarcError
 from seekwarc.format.uri import as_stored
+from seekwarc.format.words import quoted
 from seekwarc.storage.zip_members import SEPARATOR
 
 __all__ = ["base_name", "beside", "folder_of", "is_wacz_name", "located"]
@@ -42,7 +43,7 @@ def located(folder: str | None, name: str, index: str) -> str:
     parts = name.replace("\\", "/").split("/")
     if not parts[0] or "\0" in name or "://" in name or ".." in parts:
         raise FormatError(
-            f"the index names the file {name!r}, which is outside the folder of its files",
+            f"the index names the file {quoted(name)}, which is outside the folder of its files",
             source=index,
         )
     if folder.startswith(("http://", "https://")) and SEPARATOR not in folder:

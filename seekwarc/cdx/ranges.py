@@ -12,6 +12,7 @@ from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.dates import WarcDate, date_of_digits
 from seekwarc.format.header_fields import whole_number
 from seekwarc.format.surt import browser_key, surt
+from seekwarc.format.words import quoted
 
 __all__ = ["Match", "date_in", "in_time", "key_ranges", "nearness"]
 
@@ -88,7 +89,7 @@ def key_ranges(uri: str, match: Match, key_of_uri: str | None = None) -> Iterato
             # `localhost:8711` reads like a scheme and a path.
             host, bracket, _ = surt(f"http://{uri}").encode("ascii").partition(b")")
         if not bracket:
-            raise ValueError(f"no host in the URI {uri!r}")
+            raise ValueError(f"no host in the URI {quoted(uri)}")
         if match not in ("host", "domain"):
             raise ValueError(f'match is {match!r}, not "exact", "prefix", "host" or "domain"')
         after = AFTER_HOST if match == "host" else AFTER_DOMAIN

@@ -312,7 +312,7 @@ class _Comparison(VerifyListener):
 
 
 def _type_of(text: str | None) -> str:
-    return (stated_type(text) or "").lower()
+    return as_utf8(stated_type(text) or "").lower()
 
 
 def _missing(line: CdxjLine, record: Record) -> list[str]:
@@ -359,7 +359,8 @@ def _differences(line: CdxjLine, record: Record) -> Iterator[str]:
 
 def _is_digest_of(text: str, stated: str | None, record: Record) -> bool:
     """Return whether a digest is that which a record states, or of its payload; true if unknown."""
-    if stated is not None and text in (stated, stated.partition(":")[2]):
+    written = as_utf8(stated or "")
+    if text in (written, written.partition(":")[2]):
         return True
     label = "" if ":" in text else "sha256:" if len(text) == 2 * hashlib.sha256().digest_size else "sha1:"
     try:

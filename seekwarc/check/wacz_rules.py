@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from seekwarc.errors import FormatError
+from seekwarc.format.words import quoted
 
 __all__ = ["RULES", "Findings", "Rule", "Severity", "WaczFinding", "json_object", "shown"]
 
@@ -111,7 +112,7 @@ class Findings:
 
 def shown(value: object) -> str:
     """Return a value as messages show it."""
-    return repr(value)[:MAX_TEXT]
+    return (quoted(value) if isinstance(value, str) else repr(value))[:MAX_TEXT]
 
 
 def json_object(data: bytes) -> dict[str, object]:

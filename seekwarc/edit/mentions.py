@@ -137,7 +137,8 @@ def _is_of_nothing(text: str) -> bool:
     algorithm, _, value = text.partition(":")
     try:
         hasher = hashlib.new(algorithm.lower().replace("-", "_"), usedforsecurity=False)
-    except ValueError:
+    except (TypeError, ValueError):
+        # A name with bytes that are not UTF-8 is a TypeError.
         return False
     raw = hasher.digest() if hasher.digest_size else b""
     spelled = (

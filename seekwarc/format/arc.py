@@ -23,6 +23,7 @@ from seekwarc.errors import FormatError
 from seekwarc.format.dates import DIGITS, date_of_digits
 from seekwarc.format.header_fields import whole_number
 from seekwarc.format.warc import RECORD_MAGIC, Grammar, RecordHeader, build_record_header
+from seekwarc.format.words import quoted
 
 __all__ = ["ArcGrammar", "ArcHeader", "arc_grammar"]
 
@@ -190,9 +191,9 @@ class ArcGrammar(Grammar):
         length, date = whole_number(given["Archive-length"]), given.get("Archive-date", "-")
         problem = None
         if length is None:
-            problem = f"Archive-length {given['Archive-length'][:40]!r} is not a length"
+            problem = f"Archive-length {quoted(given['Archive-length'][:40])} is not a length"
         elif _date(date) is None and date.strip("-0"):
-            problem = f"Archive-date {date[:40]!r} is not a date"
+            problem = f"Archive-date {quoted(date[:40])} is not a date"
         warc = build_record_header(_warc_fields(given, length or 0))
         return ArcHeader(raw, length or 0, warc, problem)
 

@@ -23,6 +23,7 @@ from seekwarc.format.header_fields import whole_number
 from seekwarc.format.json_text import json_text
 from seekwarc.format.seektable import TableChoice, TableTrust, parse_table_choice
 from seekwarc.format.uri import as_utf8
+from seekwarc.format.words import quoted
 
 __all__ = [
     "MAX_LINE_SIZE",
@@ -87,9 +88,8 @@ class CdxjLine:
         a URI and second, which are sorted by their bytes, captures come first.
         """
         if not _KEY.fullmatch(self.key) or not _TIMESTAMP.fullmatch(self.timestamp):
-            raise FormatError(
-                f"key {self.key[:MAX_SHOWN]!r} and date {self.timestamp!r} cannot be in a line of CDXJ"
-            )
+            key, date = quoted(self.key[:MAX_SHOWN]), quoted(self.timestamp)
+            raise FormatError(f"key {key} and date {date} cannot be in a line of CDXJ")
         fields = self.fields
         if not self.is_capture:
             fields = {TYPE_FIELD: fields[TYPE_FIELD], **fields}
@@ -165,7 +165,9 @@ class CdxjLine:
         offset = self._number("offset")
         if offset is None:
             text = self.fields.get("offset", "")
-            raise FormatError(f"the `offset` of this line of the index is {text[:MAX_SHOWN]!r}, not a number")
+            raise FormatError(
+                f"the `offset` of this line of the index is {quoted(text[:MAX_SHOWN])}, not a number"
+            )
         return offset
 
     @property

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from seekwarc.format.words import did_you_mean
+from seekwarc.format.words import did_you_mean, quoted
 from seekwarc.options import Options, shown
 
 if TYPE_CHECKING:
@@ -44,14 +44,14 @@ def checked_type(text: str) -> str:
     name = text.lower()
     hint = "" if name in RECORD_TYPES else did_you_mean(name, sorted(RECORD_TYPES))
     if hint:
-        raise ValueError(f"{text!r} is not a WARC-Type{hint}")
+        raise ValueError(f"{quoted(text)} is not a WARC-Type{hint}")
     return name
 
 
 def checked_status(text: str) -> str:
     """Return an HTTP status or a class of them ("2xx") in lower case; other text is a ValueError."""
     if not re.fullmatch(_STATUS, text):
-        raise ValueError(f"{text!r} is not an HTTP status such as 404, or a class such as 2xx")
+        raise ValueError(f"{quoted(text)} is not an HTTP status such as 404, or a class such as 2xx")
     return text.lower()
 
 
@@ -64,7 +64,7 @@ def parse_size(text: str) -> int:
         size: int = (int(whole + fraction) << _SHIFTS[unit]) // 10 ** len(fraction)
         if size <= MAX_SIZE:
             return size
-    raise ValueError(f"{text!r} is not a size such as 65536, 64K or 0.5M")
+    raise ValueError(f"{quoted(text)} is not a size such as 65536, 64K or 0.5M")
 
 
 def size_argument(name: str, value: object) -> int:
@@ -117,7 +117,7 @@ def date_bound(text: str, *, last: bool = False) -> datetime:
     try:
         begin = date.datetime
     except OverflowError:
-        raise ValueError(f"{text!r} is not within the years 1 to 9999") from None
+        raise ValueError(f"{quoted(text)} is not within the years 1 to 9999") from None
     if not last:
         return begin
     units: dict[str, Any] = dict(list(_LAST.items())[given:])

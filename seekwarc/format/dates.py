@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Final, Literal, get_args
 
 from seekwarc.errors import FormatError
+from seekwarc.format.words import quoted
 from seekwarc.options import shown
 
 __all__ = [
@@ -81,7 +82,7 @@ class WarcDate:
             return cls(usual * 10**9, "second", text)
         match = _DATE.fullmatch(text)
         if match is None:
-            raise FormatError(f"{text[:40]!r} is not a date such as 2026-11-21T09:30:00Z")
+            raise FormatError(f"{quoted(text[:40])} is not a date such as 2026-11-21T09:30:00Z")
         year, month, day, hour, minute, second, fraction, sign, zone_hours, zone_minutes = match.groups()
         given = [it for it in (year, month, day, minute, second, fraction) if it is not None]
         try:
@@ -90,7 +91,7 @@ class WarcDate:
             leap = minute == "59" and second == "60"
             clock = time(int(hour or 0), int(minute or 0), 59 if leap else int(second or 0), tzinfo=UTC)
         except ValueError as error:
-            raise FormatError(f"{text[:40]!r} is not a date: {error}") from error
+            raise FormatError(f"{quoted(text[:40])} is not a date: {error}") from error
         seconds = (datetime.combine(start, clock) - _EPOCH) // _SECOND + leap
         if sign:
             zone = int(zone_hours) * 3600 + int(zone_minutes) * 60

@@ -17,6 +17,7 @@ from typing import Final, Literal, Protocol, cast
 
 from seekwarc.compiling import Buffer, mypyc_attr
 from seekwarc.errors import FormatError
+from seekwarc.format.words import quoted
 
 __all__ = ["Digest", "Hasher", "WrittenAlgorithm", "is_digest_of", "labelled", "usual_sha1"]
 
@@ -93,7 +94,9 @@ class Digest:
         """
         match = _LABELLED.fullmatch(text)
         if match is None:
-            raise FormatError(f"{text[:40]!r} is not a digest such as sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ")
+            raise FormatError(
+                f"{quoted(text[:40])} is not a digest such as sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"
+            )
         return cls(match[1], match[2])
 
     @classmethod

@@ -25,6 +25,7 @@ from seekwarc.format.header_fields import TOKEN, whole_number
 from seekwarc.format.profiles import is_identical_payload
 from seekwarc.format.values import URI, MediaType, is_uri, without_brackets
 from seekwarc.format.warc import RecordHeader
+from seekwarc.format.words import quoted
 
 __all__ = [
     "CONDITIONS",
@@ -336,7 +337,7 @@ def check_fields(fields: Iterable[tuple[str, str]], *, version: str = "1.1") -> 
         values.setdefault(name.lower(), []).append(value)
     kind = first_value(values, "WARC-Type")
     found = [
-        _finding("missing", rule, kind, f"{rule.name} is missing in a {kind!r} record")
+        _finding("missing", rule, kind, f"{rule.name} is missing in a {quoted(kind)} record")
         for name, rule in _REQUIRED.get(kind, _REQUIRED_OF_ALL)
         if name not in values
     ]
@@ -358,13 +359,13 @@ def _check_field(
     rule: FieldRule, kind: str, values: list[str], is_met: Callable[[str], object]
 ) -> Iterable[Finding]:
     if kind in rule.forbidden:
-        yield _finding("forbidden", rule, kind, f"{rule.name} is forbidden in a {kind!r} record")
+        yield _finding("forbidden", rule, kind, f"{rule.name} is forbidden in a {quoted(kind)} record")
     if len(values) > 1 and not rule.repeatable:
-        message = f"{rule.name} occurs {len(values)} times in a {kind!r} record; only one is allowed"
+        message = f"{rule.name} occurs {len(values)} times in a {quoted(kind)} record; only one is allowed"
         yield _finding("repeated", rule, kind, message, clause="5.1")
     for value in values:
         if not is_met(value):
-            message = f"{rule.name} is {value[:200]!r} in a {kind!r} record, not {rule.form.name}"
+            message = f"{rule.name} is {quoted(value[:200])} in a {quoted(kind)} record, not {rule.form.name}"
             yield _finding("form", rule, kind, message)
 
 
@@ -482,11 +483,9 @@ def check_header(header: RecordHeader) -> list[Finding]:
             known_shapes.add(header)
         return found
     kind = header.get("WARC-Type") or ""
-    grammar = [
-        Finding("grammar", Severity.ERROR, "", kind, "4", f"{message} in the header of a {kind!r} record")
-        for message in _grammar_problems(header)
-    ]
-    return grammar + check_fields(header.fields, version=header.version)
+    end = f" in the header of a {quoted(kind)} record"
+    found = [Finding("grammar", Severity.ERROR, "", kind, "4", it + end) for it in _grammar_problems(header)]
+    return found + check_fields(header.fields, version=header.version)
 
 
 def _grammar_problems(header: RecordHeader) -> Iterator[str]:

@@ -24,7 +24,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from seekwarc.compiling import Buffer, mypyc_attr
 from seekwarc.errors import FormatError, LimitError, TruncatedError
-from seekwarc.format.words import counted
+from seekwarc.format.words import counted, quoted
 from seekwarc.format.zstd import (
     MAX_SKIPPABLE_DATA,
     SEEK_TABLE_MAGIC,
@@ -129,7 +129,7 @@ class TableReference(NamedTuple):
         match = re.fullmatch(_REFERENCE, text)
         if match is None:
             raise FormatError(
-                f"{text[:60]!r} does not name a seek table; the form is OFFSET SIZE sha256:DIGEST"
+                f"{quoted(text[:60])} does not name a seek table; the form is OFFSET SIZE sha256:DIGEST"
             )
         return TableReference(int(match[1]), int(match[2]), match[3])
 
@@ -164,7 +164,7 @@ class SidecarReference(NamedTuple):
         match = re.fullmatch(_SIDECAR, text)
         if match is None:
             raise FormatError(
-                f"{text[:60]!r} does not name a sidecar; its form is sidecar SIZE sha256:DIGEST"
+                f"{quoted(text[:60])} does not name a sidecar; its form is sidecar SIZE sha256:DIGEST"
             )
         return SidecarReference(int(match[1]), match[2])
 

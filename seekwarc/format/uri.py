@@ -131,7 +131,7 @@ def checked_host(text: str) -> str:
     """
     host = host_of(text if "://" in text else f"http://{text.removeprefix('*.')}")
     if not host:
-        raise ValueError(f"{text!r} is not a host such as example.org")
+        raise ValueError(f"{as_utf8(text)!r} is not a host such as example.org")
     return host
 
 

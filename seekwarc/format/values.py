@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from seekwarc.errors import FormatError
 from seekwarc.format.header_fields import TOKEN
+from seekwarc.format.words import quoted
 
 __all__ = ["URI", "MediaType", "decode_words", "is_uri", "without_brackets"]
 
@@ -80,7 +81,7 @@ class MediaType(NamedTuple):
                 parameters.append((parameter[1].lower(), _unquoted(parameter[2])))
             position = parameter.end()
         if match is None:
-            raise FormatError(f"{text[:80]!r} is not a media type such as text/html")
+            raise FormatError(f"{quoted(text[:80])} is not a media type such as text/html")
         return cls(f"{match[1]}/{match[2]}".lower(), tuple(parameters))
 
     def get(self, attribute: str, default: str | None = None) -> str | None:

@@ -28,6 +28,7 @@ from seekwarc.format.header_fields import (
     whole_number,
 )
 from seekwarc.format.values import decode_words, without_brackets
+from seekwarc.format.words import quoted
 
 __all__ = [
     "ARC_MAGIC",
@@ -183,7 +184,7 @@ def _unusual_length(field: re.Match[bytes] | None) -> int:
     value = unfolded(field[2])
     length = whole_number(value)
     if length is None:
-        raise FormatError(f"Content-Length {value[:40]!r} is not a length")
+        raise FormatError(f"Content-Length {quoted(value[:40])} is not a length")
     return length
 
 

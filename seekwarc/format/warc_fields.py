@@ -13,6 +13,7 @@ from seekwarc.errors import FormatError
 from seekwarc.format.header_fields import whole_number
 from seekwarc.format.values import MediaType, without_brackets
 from seekwarc.format.warc import RecordHeader
+from seekwarc.format.words import quoted
 
 if TYPE_CHECKING:
     from ipaddress import IPv4Address, IPv6Address
@@ -173,7 +174,7 @@ class DefinedFields:
 def _number(text: str) -> int:
     number = whole_number(text)
     if number is None:
-        raise FormatError(f"{text[:40]!r} is not a number")
+        raise FormatError(f"{quoted(text[:40])} is not a number")
     return number
 
 
@@ -198,4 +199,4 @@ def _address(text: str) -> IPv4Address | IPv6Address:
     try:
         return ip_address(text)
     except ValueError as error:
-        raise FormatError(f"{text[:40]!r} is not an IP address") from error
+        raise FormatError(f"{quoted(text[:40])} is not an IP address") from error

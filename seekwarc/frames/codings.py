@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from seekwarc.compiling import override
 from seekwarc.errors import FormatError, LimitError, TruncatedError, UnsupportedError
 from seekwarc.format import zstd
+from seekwarc.format.words import quoted
 from seekwarc.frames.codec import LIBRARY, PLAIN, CodecError
 from seekwarc.frames.decoder import MAX_WINDOW_SIZE
 
@@ -328,7 +329,7 @@ class DecodedFile(io.RawIOBase):
         body = _Body(iter(partial(file.read, MAX_INPUT), b""), window)
         for name in reversed(names):
             if name in _NOT_SUPPORTED:
-                raise UnsupportedError(f"the content coding {name!r} is not supported")
+                raise UnsupportedError(f"the content coding {quoted(name)} is not supported")
             if name in _DECODERS:
                 pieces = _checked(_DECODERS[name](body), body, budget, truncated=truncated)
                 body = _Body(pieces, window)

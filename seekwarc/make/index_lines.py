@@ -36,6 +36,7 @@ from seekwarc.format.http import HttpHead
 from seekwarc.format.post import MAX_BODY_SIZE, body_query, with_query
 from seekwarc.format.seektable import SidecarReference, TableTrust
 from seekwarc.format.surt import surt
+from seekwarc.format.words import quoted
 from seekwarc.jobs.problems import OncePerPlace, OnProblem
 from seekwarc.read.digests import BlockDigests
 from seekwarc.read.reader import Reader
@@ -198,7 +199,7 @@ def timestamp_in_index(record: Record) -> str:
     stated = record.header.get("WARC-Date")
     timestamp = _timestamp(stated or "")
     if timestamp is None:
-        what = "no WARC-Date" if stated is None else f"a malformed WARC-Date, {stated[:40]!r}"
+        what = "no WARC-Date" if stated is None else f"a malformed WARC-Date, {quoted(stated[:40])}"
         raise FormatError(f"this record has {what}, so it gets no line")
     return timestamp
 

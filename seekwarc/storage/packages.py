@@ -13,6 +13,7 @@ from urllib.parse import urljoin, urlsplit
 from zipfile import ZipInfo
 
 from seekwarc.errors import FormatError
+from seekwarc.format.words import quoted
 from seekwarc.storage.opening import open_stored
 from seekwarc.storage.zip_members import ARCHIVE, SEPARATOR, ZipArchive, open_zip
 
@@ -87,7 +88,8 @@ def _beside(name: str, path: str) -> str:
     parts = _path(inside).replace("\\", "/").split("/")
     if "://" in inside or "" in parts or ".." in parts or (not is_url and os.path.isabs(path)):
         raise FormatError(
-            f"lists {path!r}, which is not in its folder; if you trust it, name the WACZ files themselves",
+            f"lists {quoted(path)}, which is not in its folder; if you trust it, name the WACZ files "
+            "themselves",
             source=name,
         )
     return folder + inside if is_url else os.path.join(folder, path)

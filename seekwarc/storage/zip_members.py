@@ -24,6 +24,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 from seekwarc.closing import keep
 from seekwarc.compiling import override
 from seekwarc.errors import FormatError, LimitError, SourceError, SourceNotFoundError, UnsupportedError
+from seekwarc.format.words import quoted
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.local import BytesSource
 from seekwarc.storage.source import RangeSource, SmallReads
@@ -111,12 +112,14 @@ class ZipArchive:
         if info.volume:
             raise UnsupportedError("is split into several files; join them", source=self.source.name)
         if not 0 <= info.header_offset <= stop - _LOCAL.size - len(name) - info.compress_size:
-            raise self._error(f"the member {name!r} overlaps what follows it, or lies outside of the file")
+            raise self._error(
+                f"the member {quoted(name)} overlaps what follows it, or lies outside of the file"
+            )
         if info.compress_type == ZIP_STORED and info.compress_size != info.file_size:
-            raise self._error(f"the member {name!r} is stored, and has two sizes")
+            raise self._error(f"the member {quoted(name)} is stored, and has two sizes")
         parts = name.removesuffix("/").split("/")
         if not {"", ".", ".."}.isdisjoint(parts) or not name.isprintable() or "\\" in name:
-            raise self._error(f"the member {name!r} has a name that is not a path within the archive")
+            raise self._error(f"the member {quoted(name)} has a name that is not a path within the archive")
 
     def _error(self, message: str) -> FormatError:
         return FormatError(message, source=self.source.name)
@@ -133,7 +136,7 @@ class ZipArchive:
         """
         info = self.members.get(name)
         if info is None or info.is_dir():
-            raise SourceNotFoundError(f"has no member {name!r}", source=self.source.name)
+            raise SourceNotFoundError(f"has no member {quoted(name)}", source=self.source.name)
         self.check_method(info)
         if info.compress_type == ZIP_STORED:
             return StoredMember(self, name)
@@ -201,7 +204,7 @@ class ZipArchive:
         _, name_size, extra_size = _LOCAL.unpack(header)
         start = begin + _LOCAL.size + int(name_size) + int(extra_size)
         if start + info.compress_size > self._next[info.filename]:
-            text = f"the member {info.filename!r} overlaps what follows it"
+            text = f"the member {quoted(info.filename)} overlaps what follows it"
             raise FormatError(text, source=self.source.name, offset=begin)
         return start
 

@@ -21,7 +21,7 @@ from seekwarc.format.warc import (
     pad_header,
     parse_record_header,
 )
-from seekwarc.format.words import counted
+from seekwarc.format.words import counted, quoted
 from seekwarc.options import shown
 from seekwarc.read.digests import BlockDigests
 from seekwarc.write.block_reader import BlockSource
@@ -195,7 +195,9 @@ class HeaderDraft:
         for name in ("WARC-Block-Digest", "WARC-Payload-Digest"):
             stated = self.get(name)
             if stated is not None and (digest := Digest.parse(stated)).is_known and digest.raw is None:
-                raise RuleError(f"{name} is {stated[:80]!r}, not a digest of the algorithm {digest.name}")
+                raise RuleError(
+                    f"{name} is {quoted(stated[:80])}, not a digest of the algorithm {digest.name}"
+                )
 
     def _check_each(self, fields: list[tuple[str, str]]) -> bool:
         """Refuse what the standard forbids; return whether there is not even a warning."""
@@ -204,7 +206,7 @@ class HeaderDraft:
             if name not in self._stored and not value.isprintable() and _UNFIT.search(value):
                 raise RuleError(
                     f"the value of {name} holds a control character or bytes that are not UTF-8: "
-                    f"{value[:80]!r} (WARC 1.1, clause 4)"
+                    f"{quoted(value[:80])} (WARC 1.1, clause 4)"
                 )
         findings = check_fields(fields)
         for finding in findings:

@@ -135,6 +135,54 @@ def test_a_server_finds_records_by_the_uris_that_it_lists(tmp_path: Path) -> Non
                 assert client.get("/payload", uri=uri).body.endswith(b" %d" % number), uri
 
 
+WRONG = (
+    (b"response", b"WARC-Payload-Digest: sha1:\xe9", b"WARC-Block-Digest: \xe9:1", b"WARC-Truncated: \xe9"),
+    (b"response", b"WARC-Payload-Digest: s\xe9:1"),
+    (b"response", b"WARC-IP-Address: \xe9", b"WARC-Concurrent-To: <\xe9>", b"WARC-Warcinfo-ID: \xe9"),
+    (b"revisit", b"WARC-Profile: http://\xe9", b"WARC-Refers-To: <urn:\xe9>", b"WARC-Refers-To-Date: 2\xe9"),
+    (b"continuation", b"WARC-Segment-Origin-ID: \xe9", b"WARC-Segment-Number: \xe9"),
+    (b"r\xe9", b"WARC-Identified-Payload-Type: \xe9/\xe9", b"WARC-Filename: \xe9"),
+)
+"""The types of records, and more fields."""
+
+
+@pytest.mark.parametrize("date", [b"2026-11-16T12:00:00Z", b"2026\xe9"])
+def test_what_is_said_of_wrong_fields_has_no_surrogates(tmp_path: Path, date: bytes) -> None:
+    source, index, wacz = tmp_path / "a.warc.gz", tmp_path / "a.cdxj", tmp_path / "a.wacz"
+    head = b"HTTP/1.1 200 d\xe9\r\nContent-Type: text/\xe9\r\nContent-Encoding: \xe9\r\n\r\n"
+    members = [member(number, SITE + b"\xe9", head) for number in range(len(WRONG))]
+    source.write_bytes(
+        b"".join(
+            gzip.compress(
+                gzip.decompress(it)
+                .replace(b"WARC-Type: response", b"\r\n".join((b"WARC-Type: " + kind, *fields)), 1)
+                .replace(b"2026-11-16T12:00:00Z", date, 1)
+                .replace(b"<urn:x:", b"<urn:\xe9:", 1)
+            )
+            for it, (kind, *fields) in zip(members, WRONG, strict=True)
+        )
+    )
+    offsets = [it["offset"] for it in rows(run(["ls", str(source), "--json"]).out)]
+    assert len(offsets) == len(WRONG)
+    runs = [
+        ("index", source, "-o", index),
+        ("index", "--all", source, "-o", tmp_path / "all.cdxj"),
+        ("wacz", "create", source, "-o", wacz),
+        ("wacz", "validate", wacz),
+        ("text", source, "-o", tmp_path / "t.jsonl"),
+        ("ls", source),
+        ("redact", source, "--uri", "*", "--dry-run"),
+        ("lookup", index, SITE.decode() + "\udce9other"),
+        ("cat", source, "--uri", SITE.decode() + "\udce9other"),
+        *(("verify", source, *more) for more in ((), ("--all", "--profile"), ("--all", "--json"))),
+        *(("info", source, it, *more) for it in offsets for more in ((), ("--json",))),
+    ]
+    for words in runs:
+        ran = run([str(it) for it in words])
+        assert not re.search(r"\\ud[89a-f]|[\ud800-\udfff]", ran.out + ran.err), ran
+        assert words[:2] != ("wacz", "validate") or "W07" not in ran.out, ran
+
+
 def test_an_index_leads_to_a_file_whose_name_is_not_utf8(tmp_path: Path) -> None:
     source = tmp_path / os.fsdecode(b"caf\xe9.warc.gz")
     try:
