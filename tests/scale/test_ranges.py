@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import io
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import seekwarc
+from seekwarc import tools
 from seekwarc.compat.fsspec import WarcFileSystem
 from seekwarc.errors import SourceError
 from seekwarc.storage.plan import LOCAL, REMOTE
+from tests.support.processes import PATIENT
+from tests.support.rangeserver import Answer, Asked, RangeServer
 from tests.support.sources import RecordingSource
 from tests.support.writing import noise
 
@@ -152,3 +156,44 @@ def test_batches_hold_few_megabytes() -> None:
     with seekwarc.open(source) as archive:
         assert list(archive.in_batches([(0, 5), (9, 12)])) == [2]
         assert source.requests == []
+
+
+@pytest.mark.needs("module:obstore")
+def test_files_are_read_at_the_same_time(stored: tuple[bytes, list[str]]) -> None:
+    """The server keeps its first answers back until it was asked for each of the files."""
+    data, places = stored
+    waiting, lock, asked = threading.Barrier(3), threading.Lock(), set()
+
+    def held(request: Asked, answer: Answer) -> Answer:
+        with lock:
+            is_first = request.target not in asked
+            asked.add(request.target)
+        if is_first:
+            waiting.wait(PATIENT)
+        return answer
+
+    with RangeServer(data, fault=held) as server:
+        names = [f"{number}.warc.zst" for number in range(3)]
+        archive = WarcFileSystem([f"{server.root}/{name}" for name in names])
+        paths = [f"{name}{places[number]}" for number in (5, 399) for name in names]
+        assert archive.cat_ranges(paths, 0, 10) == [page(number)[:10] for number in (5, 398) for _ in names]
+        archive.close()
+    assert len(asked) == 3
+    assert not waiting.broken
+
+
+def test_a_file_that_is_missing_costs_its_own_ranges_only(
+    tmp_path: Path, stored: tuple[bytes, list[str]]
+) -> None:
+    data, places = stored
+    index = tmp_path / "all.cdxj"
+    for name in ("a.warc.zst", "b.warc.zst"):
+        (tmp_path / name).write_bytes(data)
+    tools.index([tmp_path / "a.warc.zst", tmp_path / "b.warc.zst"], index)
+    (tmp_path / "a.warc.zst").unlink()
+    archive = WarcFileSystem(index=index)
+    paths = [f"{name}.warc.zst{places[5]}" for name in "aba"]
+    missing, found, *_ = archive.cat_ranges(paths, 0, 10)
+    assert isinstance(missing, SourceError)
+    assert found == page(5)[:10]
+    archive.close()
