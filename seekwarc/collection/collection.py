@@ -21,7 +21,7 @@ from seekwarc.collection.parts import Group, captures_of, groups_of, joined_near
 from seekwarc.collection.record_index import MemoryIndex, RecordIndex, SimilarUris
 from seekwarc.collection.revisits import is_alone, named, resolve
 from seekwarc.errors import FormatError, NotFoundError
-from seekwarc.format.dates import WarcDate
+from seekwarc.format.dates import WarcDate, date_of_digits, is_digits
 from seekwarc.format.values import without_brackets
 from seekwarc.format.words import counted
 from seekwarc.options import shown
@@ -187,7 +187,8 @@ class Collection(Closing):
             uri: Target URI of a response, resource or revisit, instead of `which`. If there is no capture of
                 exactly this URI, one of another spelling of it is returned, or else of a URI that counts as
                 the same in an index; the record's `target_uri` says which.
-            date: With `uri`: selects the capture nearest to this date. By default the latest.
+            date: With `uri`: selects the capture nearest to this date, which may also be 4 to 14 digits as in
+                an index (20261117). By default the latest.
             joined: If the record is a part of a resource (206 Partial Content), return it with the payload of
                 the whole, assembled from all its parts: a `JoinedParts`. `uri` is then also found if all its
                 captures have a range in their URIs.
@@ -200,8 +201,7 @@ class Collection(Closing):
         """
         film = None
         if joined and uri is not None and which is None and not self.index.by_uri(uri):
-            wanted = WarcDate.parse(date) if isinstance(date, str) else date
-            film = joined_nearest(self._groups(uri), wanted)
+            film = joined_nearest(self._groups(uri), _wanted(date))
         if film is not None:
             return film
         record = self._stored(which, uri, date)
@@ -265,7 +265,7 @@ class Collection(Closing):
             return self.record(which)
         if which is not None:
             return named(without_brackets(which), "the record", self.index, self.record)
-        wanted = WarcDate.parse(date) if isinstance(date, str) else date
+        wanted = _wanted(date)
         uri, index = uri or "", self.index
         found = nearest((it for it in index.by_uri(uri) if it.is_capture), wanted)
         if found is None and isinstance(index, SimilarUris):
@@ -279,6 +279,12 @@ class WholeCollection(Collection):
     """A collection without sidecars: see `WholeReader`."""
 
     _reader_type = WholeReader
+
+
+def _wanted(date: WarcDate | str | None) -> WarcDate | None:
+    if not isinstance(date, str):
+        return date
+    return date_of_digits(date) if is_digits(date) else WarcDate.parse(date)
 
 
 def _targets_of(files: Target | Iterable[Target]) -> Iterator[Target]:

@@ -56,9 +56,7 @@ def ways(files: dict[str, Path], opened: ExitStack) -> Iterator[tuple[str, Way]]
         collection = opened.enter_context(kind(files[name]))
         yield (
             f"collection of {name}",
-            lambda it, collection=collection: collection.open_record(
-                uri=URI, date=str(date_of_digits(it)) if it else None
-            ).payload.read(),
+            lambda it, collection=collection: collection.open_record(uri=URI, date=it).payload.read(),
         )
     for name in ("cdxj", "idx", "parquet", "wacz"):
         index = opened.enter_context(seekwarc.Index(files[name]))
