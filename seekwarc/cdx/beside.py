@@ -28,11 +28,12 @@ from operator import attrgetter
 from typing import Final
 
 from seekwarc.cdx.index import Capture, Index
-from seekwarc.cdx.places import base_name
+from seekwarc.cdx.places import name_in_index
 from seekwarc.collection.entry import is_listed
 from seekwarc.errors import FormatError, LimitError
 from seekwarc.format.cdxj import timestamp_of
 from seekwarc.format.surt import surt
+from seekwarc.format.uri import as_stored
 from seekwarc.read.reader import Reader
 from seekwarc.read.record import Record
 from seekwarc.storage.local import BytesSource
@@ -60,7 +61,7 @@ class IndexBeside:
 
     Args:
         name: Path or URL of the index.
-        files: Names of those files, without folders.
+        files: Names of those files, as an index has them (`cdx.places.name_in_index`).
         is_wanted: Tells whether a line is wanted.
 
     Raises:
@@ -95,7 +96,10 @@ class IndexBeside:
     def _check_other(self, file: str) -> None:
         """Refuse a line of a file that does not exist: the name of one that does may be damaged."""
         folder = self.name.removesuffix(OF_FOLDER + INDEX_SUFFIX)
-        if folder == self.name or not (is_url(folder) or os.path.isfile(os.path.join(folder, file))):
+        names = {file, as_stored(file)}
+        if folder == self.name or not (
+            is_url(folder) or any(os.path.isfile(os.path.join(folder, it)) for it in names)
+        ):
             raise FormatError(f"it lists {file}, which is not here", source=self.name)
 
     def check(self, archive: Reader) -> None:
@@ -105,7 +109,7 @@ class IndexBeside:
             FormatError: It is not the index of this archive, or not of all of it.
             SourceError: The archive cannot be read.
         """
-        name = base_name(archive.name)
+        name = name_in_index(archive.name)
         starts, ends = self._places.get(name, ((), ()))
         if not ends or (size := archive.size) is None:
             raise FormatError(f"it does not list {name}")
@@ -126,7 +130,7 @@ class IndexBeside:
             FormatError: A line is not of this archive.
         """
         before = None
-        for line in sorted(self._found.get(base_name(archive.name), ()), key=attrgetter("offset")):
+        for line in sorted(self._found.get(name_in_index(archive.name), ()), key=attrgetter("offset")):
             record = self.record(archive, line.offset, line.uri, line.timestamp)
             # An index may have a line of it for each of several keys.
             if record.offset != before:

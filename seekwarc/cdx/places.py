@@ -7,11 +7,11 @@ from typing import Final
 from urllib.parse import quote, unquote, urlsplit
 
 from seekwarc.errors import FormatError, SeekWarcError
-from seekwarc.format.uri import as_stored
+from seekwarc.format.uri import as_stored, as_utf8
 from seekwarc.format.words import quoted
 from seekwarc.storage.zip_members import SEPARATOR
 
-__all__ = ["base_name", "beside", "folder_of", "is_wacz_name", "located"]
+__all__ = ["base_name", "beside", "folder_of", "is_wacz_name", "located", "name_in_index"]
 
 MAX_NAME: Final = 255
 
@@ -23,6 +23,11 @@ def base_name(source: str) -> str:
     if "://" in source:
         return unquote(urlsplit(source).path.rpartition("/")[2])
     return os.path.basename(source)
+
+
+def name_in_index(source: str) -> str:
+    """Return the name by which an index lists a file in its own folder."""
+    return as_utf8(base_name(source))
 
 
 def folder_of(target: object) -> str | None:

@@ -8,7 +8,7 @@ from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Final
 
 from seekwarc.cdx.beside import IndexBeside, names_beside
-from seekwarc.cdx.places import base_name
+from seekwarc.cdx.places import name_in_index
 from seekwarc.cli.printing import say
 from seekwarc.errors import SeekWarcError, SourceError, SourceNotFoundError
 from seekwarc.storage.remote_url import is_url
@@ -61,7 +61,7 @@ class IndexesBeside:
 
     def _opened(self, name: str) -> IndexBeside | None:
         try:
-            return IndexBeside(name, {base_name(it) for it in self._files}, self._is_wanted)
+            return IndexBeside(name, {name_in_index(it) for it in self._files}, self._is_wanted)
         except SourceNotFoundError:
             return None
         except SeekWarcError as error:

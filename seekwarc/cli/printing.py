@@ -65,6 +65,11 @@ def report(text: str, *, target: str) -> None:
     out = sys.stderr if target in STANDARD_OUTPUT else sys.stdout
     # With standard error closed, `print` would write to standard output.
     if out is not None:
+        if not text.isascii():
+            from seekwarc.format.uri import as_utf8
+
+            # The name of a file may have bytes that are not UTF-8.
+            text = as_utf8(text)
         print(text, file=out)
 
 

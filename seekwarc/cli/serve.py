@@ -37,7 +37,7 @@ import webbrowser
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from seekwarc.cdx.places import base_name
+from seekwarc.cdx.places import name_in_index
 from seekwarc.cli.arguments import add_flag, add_value, number
 from seekwarc.cli.beside import IndexesBeside, is_search_index, search_index_beside
 from seekwarc.cli.options import (
@@ -203,7 +203,7 @@ def _indexes(options: argparse.Namespace, files: Sequence[str]) -> dict[str, Ind
     if options.no_index:
         return {}
     archives = [it for it in files if index_ending(it) is None]
-    names = {base_name(it) for it in archives}
+    names = {name_in_index(it) for it in archives}
     # A line of another file may be one of these whose name is damaged.
     beside = IndexesBeside(archives, lambda line: line.filename not in names)
     found = {}

@@ -21,7 +21,7 @@ from functools import cached_property, partial
 from typing import Final, Unpack
 
 from seekwarc.cdx.beside import IndexBeside
-from seekwarc.cdx.places import base_name, folder_of, located
+from seekwarc.cdx.places import folder_of, located, name_in_index
 from seekwarc.closing import Closing, Recent
 from seekwarc.collection.collection import Collection
 from seekwarc.collection.entry import CAPTURE_TYPES, Entry, OnDamage, describe, described, is_place
@@ -374,7 +374,7 @@ def entries_of(
 
 def _of_index(index: IndexBeside, name: str, shown: str) -> Iterator[tuple[int, Entry]]:
     with contextlib.closing(open_source(index.name)) as source:
-        for _, entry in index_entries(source, {base_name(name): shown}):
+        for _, entry in index_entries(source, {name_in_index(name): shown}):
             # A table that an index names is for those who name the index.
             yield 0, replace(entry, table=TableTrust.CLAIMED)
 

@@ -200,6 +200,13 @@ def test_an_index_leads_to_a_file_whose_name_is_not_utf8(tmp_path: Path) -> None
         assert it["matched"] == 1
     (it,) = rows(done("ls", source, "--json").out)
     assert it["file"] == str(tmp_path / "caf%E9.warc.gz")
+    for name in (f"{source}.cdxj", tmp_path / "index.cdxj"):
+        said = done("index", source, "-o", name)
+        assert "udce9" not in said.out + said.err
+        found = done("cat", source, "--uri", SITE.decode() + "%E9")
+        assert f"using index {as_utf8(str(name))}" in found.err
+        assert found.out.endswith(" 0")
+        Path(name).unlink()
 
 
 def test_surrogates_in_the_index_of_another_program_are_not_passed_on(tmp_path: Path) -> None:
