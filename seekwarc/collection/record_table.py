@@ -265,8 +265,7 @@ class RecordTable:
 
     def capture(self, uri: str, date: WarcDate | None) -> Entry | None:
         """Return the capture of a URI nearest to a date, or the latest; None if the URI has no capture."""
-        found = self._entries(f"uri = ? AND {IS_CAPTURE}", as_utf8(uri))
-        return nearest((it for it in found if it.is_capture), date)
+        return nearest(self._captures("uri = ?", as_utf8(uri)), date)
 
     def similar(self, uri: str) -> Sequence[Entry]:
         """Return the captures whose URIs have the same key as one, in an index (`format.surt`)."""
@@ -276,11 +275,11 @@ class RecordTable:
         statement = f"SELECT DISTINCT uri FROM records WHERE {IS_CAPTURE}"  # noqa: S608
         meant = Meant(uri)
         uris = [it for (it,) in self._reader.some_rows(statement, ()) if meant(_text_of(it)) is not None]
-        return [entry for it in uris for entry in self._entries(f"uri = ? AND {IS_CAPTURE}", it)]
+        return [entry for it in uris for entry in self._captures("uri = ?", it)]
 
     def captures(self, key: str, value: str) -> Sequence[Entry]:
         """Return the captures whose URIs have a key."""
-        return self._entries(f"{IS_CAPTURE} AND {self._indexed(key)} = ?", _bytes_of(value))
+        return self._captures(f"{self._indexed(key)} = ?", _bytes_of(value))
 
     def below(self, key: str, prefix: str) -> Iterator[Entry]:
         """Yield the latest capture of each URI whose key begins with a prefix, in the order of the keys."""
@@ -290,7 +289,7 @@ class RecordTable:
             (begin, begin + b"\xff"),
         )
         for _, same in groupby(map(self._entry, rows), lambda entry: entry.uri):
-            latest = nearest(same, None)
+            latest = nearest((it for it in same if it.is_capture), None)
             if latest is not None:
                 yield latest
 
@@ -365,6 +364,11 @@ class RecordTable:
         condition = "digest_key = ? AND +status = ? ORDER BY +n"
         rows = self._reader.rows(f"{SELECT} WHERE {condition} LIMIT {limit}", (_key_of(digest), status))
         return [self._entry(row) for row in rows]
+
+    def _captures(self, condition: str, *values: object) -> Sequence[Entry]:
+        # The index of a key is used only with the condition that it was made with, which is wider.
+        found = self._entries(f"{condition} AND {IS_CAPTURE}", *values)
+        return tuple([it for it in found if it.is_capture])
 
     def _entries(self, condition: str, *values: object) -> Sequence[Entry]:
         self._prepare()

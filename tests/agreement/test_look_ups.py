@@ -101,15 +101,19 @@ def test_all_ways_give_the_same_capture(crawl: dict[str, Path]) -> None:
             assert b"2025" in next(iter(answers[uri].values()))
 
 
+CONNECTED = "e.org:443"
+"""What an answer to CONNECT has as its URI, which is no capture of it."""
+
+
 def test_what_has_no_valid_host_and_port_is_found_by_its_own_spelling_alone(tmp_path: Path) -> None:
     files = named(tmp_path)
     stored = ["http://e.org:99999/p", "http:///nohost"]
-    made = [record(it, "2026-01-01T00:00:00Z", it.encode()) for it in stored]
+    made = [record(it, "2026-01-01T00:00:00Z", it.encode()) for it in [*stored, CONNECTED]]
     files["warc.gz"].write_bytes(b"".join(gzip.compress(it, 1) for it in made))
     make_indexes(files)
     for name, way in ways(files):
         assert [way(it) for it in stored] == [it.encode() for it in stored], name
-        for uri in ("HTTP://E.org:99999/p", "http://e.org:99999/p#f", "http://:80/nohost"):
+        for uri in ("HTTP://E.org:99999/p", "http://e.org:99999/p#f", "http://:80/nohost", CONNECTED):
             with pytest.raises(NotFoundError if name not in ("cdxj", "parquet") else StopIteration):
                 way(uri)
 
