@@ -171,7 +171,7 @@ def targets_of(options: argparse.Namespace) -> tuple[list[str], str | BinaryIO |
     if options.to_dir is None:
         return [*expand(options.files)], output_target(options.output) if options.output is not None else None
     jobs = _jobs_in_new_folder(options, lambda name: renamed(name, ".zst"))
-    return [job.source for job in jobs], None if options.dry_run else [job.target or "" for job in jobs]
+    return [job.source for job in jobs], [job.target or "" for job in jobs]
 
 
 def planned_jobs(options: argparse.Namespace, rename: Callable[[str], str]) -> list[Job]:

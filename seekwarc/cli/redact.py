@@ -199,6 +199,8 @@ def _report(done: Redaction, *, is_dry: bool) -> Iterator[str]:
             yield f"  after: {it.size_after} bytes, SHA-256 {it.sha256_after}"
         if it.backup is not None:
             yield f"  {'to be kept' if is_dry else 'kept'} as {it.backup}"
+        if it.outcome == "left out" and it.target is not None:
+            yield f"  {'to be deleted' if is_dry else 'deleted'}: {it.target}, of an earlier run"
         for record in removed.get(it.file, ()):
             yield (
                 f"  {'to be removed' if is_dry else 'removed'}: {record.type} {record.uri or '-'}, "

@@ -44,7 +44,7 @@ class Mention:
     """A record, a line of an index, or a dictionary that still mentions what was removed."""
 
     file: str
-    """The new file, or the index."""
+    """The new file, or in a dry run the old one; or the index."""
     offset: int
     """Its offset there."""
     type: str | None

@@ -252,7 +252,7 @@ def redact(
         run.dictionaries = "kept" if keep_dictionary else "trained" if retrain else "none"
         run.without_empty = delete_empty or (not in_place and (many or target is None))
         run.backups = backups
-        run.examine(finals, in_place=in_place)
+        run.examine(finals, in_place=in_place, replace=existing == "overwrite")
         done.lost_revisits = [
             LostRevisit(parts[removed.file_of(number)].name, removed.offsets[number]) for number in lost
         ]
@@ -263,7 +263,7 @@ def redact(
             if it.backup is not None:
                 check_backup(it.file, it.backup)
         if dry_run:
-            run.search(finals, indexes)
+            run.search(indexes)
         else:
             run.write(finals, "overwrite" if in_place else existing, indexes, threads, in_place=in_place)
     done.asked = {name: _plain(it) for name, it in [*conditions.items(), ("reason", reason)]}

@@ -89,7 +89,7 @@ class FileReport:
 
     file: str
     target: str | None
-    """The new file, if one is made."""
+    """The new file; if none is made, the one of an earlier run, which is deleted, or None."""
     outcome: Literal["unchanged", "written", "replaced", "left out", "deleted"] = "unchanged"
     """"left out" if no new file was made, since it would have been empty."""
     removed: int = 0
@@ -156,21 +156,16 @@ class Removal:
         has_stubs = report.outcome == "replaced" and self.stubs is not None and captured
         return bool(is_made and not has_stubs)
 
-    def search(self, finals: Sequence[str], indexes: Iterable[str | os.PathLike[str]]) -> None:
-        """Note what would still mention the removed records, without writing anything."""
-        made = [final or part.name for part, final in zip(self._parts, finals, strict=True)]
-        for number, (part, final) in enumerate(zip(self._parts, made, strict=True)):
+    def search(self, indexes: Iterable[str | os.PathLike[str]]) -> None:
+        """Note what would still mention the removed records, and where in the old files, without writing."""
+        for number, part in enumerate(self._parts):
             if number not in self._without:
                 with WholeReader(part.target, **self._limits) as archive:
                     for each, record in self._numbered(number, archive, kept=True):
                         change = self._promotions.change_of(each)
                         header = change.header if change is not None else None
-                        self.mentions += in_record(record, final, self._needles, header)
-        remade = {
-            it.file: Remade(None, final)
-            for it, final in zip(self.files, made, strict=True)
-            if it.outcome != "unchanged"
-        }
+                        self.mentions += in_record(record, part.name, self._needles, header)
+        remade = {it.file: Remade(None, it.file) for it in self.files if it.outcome != "unchanged"}
         for name in (os.fspath(it) for it in indexes):
             self.mentions += kept_mentions(name, remade, self._limits, self._needles)
 
@@ -202,9 +197,8 @@ class Removal:
                     continue
                 remade[part.name] = Remade(None, final)
                 if outcome in ("left out", "deleted"):
-                    # The new file of an earlier run may have what is removed now.
-                    is_stale = existing == "overwrite" and os.path.lexists(final)
-                    deleted += [_Deletion(final)] if is_stale else []
+                    stale = part.name if outcome == "deleted" else self.files[number].target
+                    deleted += [_Deletion(stale)] if stale is not None else []
                     continue
                 output = PathOutput(final, existing=existing)
                 outputs.append(output)
@@ -266,7 +260,7 @@ class Removal:
             if self._removed.kept[each] != kept:
                 yield each, record
 
-    def examine(self, finals: Sequence[str], *, in_place: bool) -> None:
+    def examine(self, finals: Sequence[str], *, in_place: bool, replace: bool) -> None:
         """Note the removed records and what becomes of each file."""
         named, changed = self._removed.infos_named(), self._changed()
         saved = self._promotions.originals
@@ -283,7 +277,8 @@ class Removal:
                     self.empty.add(number)
             if number in self._without:
                 report.outcome = "deleted" if in_place else "left out"
-                report.target = None
+                # The new file of an earlier run may have what is removed now.
+                report.target = final if replace and os.path.lexists(final) and not in_place else None
             elif not in_place or number in changed:
                 report.outcome = "replaced" if in_place else "written"
             if report.outcome in ("replaced", "deleted"):

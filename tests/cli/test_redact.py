@@ -148,8 +148,43 @@ def test_a_folder_has_no_file_that_would_be_empty(command, collection, tmp_path)
     assert left_in(tmp_path / "new") == ["mixed.warc.zst"]
     outcomes = {os.path.basename(it["file"]): it["outcome"] for it in found["file_reports"]}
     assert outcomes == {"0.warc.zst": "left out", "1.warc.zst": "left out", "mixed.warc.zst": "written"}
+    assert not any(it["target"] for it in found["file_reports"] if it["outcome"] == "left out")
     assert found["mentioned_by"] == {"link": 1}
     assert found["asked"]["since"] == "2020-01-01T00:00:00+00:00"
+
+
+def test_a_dry_run_names_places_in_the_files_that_are_there(command, collection, tmp_path) -> None:
+    words = ("redact", collection, "--hosts", tmp_path / "hosts.txt", "--with-revisits", "-n", "--json")
+    for where in ([], ["--in-place"], ["--to-dir", tmp_path / "new"]):
+        (found,) = command(*words, *where, status=1).json["mentions"]
+        with seekwarc.open(found["file"]) as archive:
+            assert archive.record_at(found["offset"]).type == "metadata"
+
+
+@pytest.mark.parametrize("verb", ["redact", "dedupe"])
+def test_a_dry_run_refuses_what_a_run_would_for_files_that_exist(command, collection, tmp_path, verb) -> None:
+    taken = tmp_path / "new" / "mixed.warc.zst"
+    taken.parent.mkdir()
+    taken.write_bytes(b"mine")
+    asked = ("--hosts", tmp_path / "hosts.txt", "--with-revisits") if verb == "redact" else ()
+    words = (verb, collection, *asked, "--to-dir", taken.parent)
+    told = f"{taken}: exists already"
+    assert told in command(*words, "--dry-run", status=2).stderr
+    assert left_in(taken.parent) == ["mixed.warc.zst"], "no folder is made"
+    assert told in command(*words, status=2).stderr
+    assert taken.read_bytes() == b"mine"
+
+
+def test_the_file_of_an_earlier_run_that_is_deleted_is_named(command, collection, tmp_path) -> None:
+    stale = tmp_path / "new" / "own" / "0.warc.zst"
+    stale.parent.mkdir(parents=True)
+    stale.write_bytes((collection / "own" / "0.warc.zst").read_bytes())
+    words = ("redact", collection, "--hosts", tmp_path / "hosts.txt", "--with-revisits", "--force")
+    words = (*words, "--to-dir", tmp_path / "new")
+    assert f"  to be deleted: {stale}, of an earlier run\n" in command(*words, "--dry-run", status=1).out
+    assert stale.exists()
+    assert f"  deleted: {stale}, of an earlier run\n" in command(*words, status=1).out
+    assert left_in(tmp_path / "new") == ["mixed.warc.zst"]
 
 
 @pytest.mark.parametrize(

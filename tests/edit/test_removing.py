@@ -80,10 +80,12 @@ def test_an_earlier_target_of_a_file_that_is_left_out_goes_if_it_may_be_replaced
     before = tree(tmp_path)
     with pytest.raises(TargetExistsError):
         tools.redact(names, targets, hosts=[GONE])
-    tools.redact(names, targets, hosts=[GONE], existing="overwrite", dry_run=True)
+    dry = tools.redact(names, targets, hosts=[GONE], existing="overwrite", dry_run=True)
     assert tree(tmp_path) == before
     done = tools.redact(names, targets, hosts=[GONE], existing="overwrite")
-    left = [target for it, target in zip(done.file_reports, targets, strict=True) if it.outcome == "left out"]
+    pairs = list(zip(done.file_reports, targets, strict=True))
+    left = [target for it, target in pairs if it.outcome == "left out"]
+    assert [it.target for it, _ in pairs] == [it.target for it in dry.file_reports] == [*map(str, targets)]
     assert len(left) == 2
     assert not any(target.exists() for target in left)
     assert sum(target.exists() for target in targets) == done.written == 2
