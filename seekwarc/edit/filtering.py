@@ -38,7 +38,7 @@ from seekwarc.read.reader import WholeReader
 from seekwarc.storage.expand import expand, index_ending
 from seekwarc.storage.opening import open_source
 from seekwarc.system import threads_for
-from seekwarc.write.files import Existing, refuse_same_file
+from seekwarc.write.files import Existing, refuse_existing, refuse_same_file
 from seekwarc.write.forms import compression_of
 from seekwarc.write.opening import committed
 from seekwarc.write.output import Output
@@ -156,7 +156,7 @@ def filter(  # noqa: A001 - the name of the verb
     """
     choice = Choice.of(**conditions)
     names = list(expand(sources))
-    _check_target(names, target, is_series=max_size is not None)
+    _check_target(names, target, existing, is_series=max_size is not None)
     folder = os.path.dirname(os.path.abspath(target)) if target is not None else None
     done = Filtering(len(names))
 
@@ -211,7 +211,9 @@ def filter(  # noqa: A001 - the name of the verb
     return done
 
 
-def _check_target(names: Sequence[str], target: str | os.PathLike[str] | None, *, is_series: bool) -> None:
+def _check_target(
+    names: Sequence[str], target: str | os.PathLike[str] | None, existing: Existing, *, is_series: bool
+) -> None:
     if not names:
         raise ValueError("sources is empty: there are no files to choose records from")
     if target is None or is_series:
@@ -220,6 +222,8 @@ def _check_target(names: Sequence[str], target: str | os.PathLike[str] | None, *
         refuse_same_file(name, target)
     if compression_of(target) != "zst":
         raise ValueError(f"{os.fspath(target)}: records are copied into a .warc.zst; name it so")
+    if existing == "error":
+        refuse_existing(target)
 
 
 def _add_indexed(

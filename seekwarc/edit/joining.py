@@ -43,7 +43,7 @@ from seekwarc.read.selection import Selection
 from seekwarc.storage.expand import expand
 from seekwarc.storage.streams import ReadableStream
 from seekwarc.write.block_reader import SizedStream
-from seekwarc.write.files import Existing, refuse_same_file
+from seekwarc.write.files import Existing, refuse_existing, refuse_same_file
 from seekwarc.write.options import FrameOptions
 from seekwarc.write.writer import Writer
 
@@ -192,6 +192,7 @@ def join(
         first = next(complete, None)
         if target is None or dry_run:
             done.resources += () if first is None else [it for _, it in chain([first], complete)]
+            _check_target(target if first is not None else None, existing)
         elif first is not None:
             with Writer(target, existing=existing, on_error="discard", **options) as out:
                 out.write_warcinfo({"software": f"seekwarc/{__version__}", "description": "joined parts"})
@@ -202,6 +203,11 @@ def join(
             if done.joined and os.path.isfile(target):
                 done.target_size = os.path.getsize(target)
     return done
+
+
+def _check_target(target: str | os.PathLike[str] | None, existing: Existing) -> None:
+    if target is not None and existing == "error":
+        refuse_existing(target)
 
 
 def _examined(limits: ReadOptions, name: str) -> tuple[str, str]:

@@ -35,6 +35,16 @@ def test_a_part_is_copied_with_what_belongs_to_it(command, folder, tmp_path) -> 
     command("verify", tmp_path / "new.warc.zst")
 
 
+def test_a_dry_run_refuses_a_target_that_exists_as_a_run_does(command, folder, tmp_path) -> None:
+    target = tmp_path / "new.warc.zst"
+    target.write_bytes(b"mine")
+    words = ("filter", folder, "--type", "response", "-o", target)
+    for more in (["--dry-run"], []):
+        assert "exists already" in command(*words, *more, status=2).stderr
+    command(*words, "--dry-run", "--force")
+    assert target.read_bytes() == b"mine"
+
+
 def test_the_rest_is_copied_by_inverted_options(command, folder, tmp_path) -> None:
     (tmp_path / "hosts.txt").write_text("example.org\n")
     common = ("filter", folder, "--no-closure", "--type", "response")

@@ -37,6 +37,16 @@ def test_a_film_is_joined(command, parts, tmp_path) -> None:
     assert b"cat" not in command("cat", target, "--id", next(iter(seekwarc.open(target))).id).stdout[:3]
 
 
+def test_a_dry_run_refuses_a_target_that_exists_as_a_run_does(command, parts, tmp_path) -> None:
+    target = tmp_path / "films.warc.zst"
+    target.write_bytes(b"mine")
+    for more in (["--dry-run"], []):
+        assert "exists already" in command("join", parts, "-o", target, *more, status=2).stderr
+        command("join", parts, "-o", target, "--uri", f"{URI}?short", *more, status=1)
+    command("join", parts, "-o", target, "--dry-run", "--force")
+    assert target.read_bytes() == b"mine"
+
+
 def test_what_was_joined_as_json(command, parts, tmp_path) -> None:
     target = tmp_path / "films.warc.zst"
     done = command("join", parts, "-o", target, "--json").json
