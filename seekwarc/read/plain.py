@@ -208,14 +208,14 @@ def _look_at_end(file: ArchiveFile, window: Window, record: Record, length: int 
     """Give a record by its offset the end that iterating would, unless that took another request."""
     begin = record.offset + len(record.header.raw)
     end = begin + record.content_length
-    if end > (file.source.size or 0):
+    size = file.source.size or 0
+    if end > size:
         _see_through(record, LaterRecords(file))
         return
     if not file.strict:
         stop = end if length is None else record.offset + length
-        if end <= stop and (
-            file.source.policy.is_far or (length is not None and not _has_surplus(window, end, stop))
-        ):
+        takes_request = file.source.policy.is_far and window.end < min(end + MAX_BLANK_BYTES, size)
+        if end <= stop and (takes_request or (length is not None and not _has_surplus(window, end, stop))):
             return
     record.note_length(_following(file, window, record, begin, end) - record.offset)
 

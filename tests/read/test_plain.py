@@ -6,6 +6,7 @@ import pytest
 
 import seekwarc
 from seekwarc.errors import FormatError, FormatWarning, TruncatedError
+from seekwarc.storage.plan import REMOTE
 from tests.support.foreign import Foreign, text, warc_header
 from tests.support.sources import RecordingSource
 
@@ -119,3 +120,16 @@ def test_a_length_that_is_too_large_is_mended(excess: int) -> None:
     with seekwarc.open(made.bytes()) as archive, pytest.warns(FormatWarning, match="Content-Length"):
         found = [(record.content_length, record.block.read()) for record in archive]
     assert found == [(5, b"first"), (6, b"second"), (5, b"third")]
+
+
+@pytest.mark.filterwarnings("ignore::seekwarc.FormatWarning")
+@pytest.mark.parametrize("excess", [20, 100])
+def test_a_distant_length_is_mended_where_what_follows_is_in_memory(excess: int) -> None:
+    first = Foreign().record(b"the first one", header=warc_header(len(b"the first one") + excess))
+    data = first.plain().bytes() + Foreign().record(text(300)).plain().bytes()
+    source = RecordingSource(data)
+    source.policy = REMOTE
+    with seekwarc.open(source) as archive:
+        record = archive.record_at(0)
+        assert record.block.read() == b"the first one"
+        assert record.problem is not None
