@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from operator import attrgetter
 from typing import Final
 
 from seekwarc.cli.arguments import Arguments, add_flag, add_value
@@ -12,8 +11,8 @@ from seekwarc.cli.options import limit_options
 from seekwarc.cli.printing import say
 from seekwarc.cli.records import NO_CAPTURE
 from seekwarc.cli.targets import open_archive
-from seekwarc.collection.entry import describe, is_listed, nearest
-from seekwarc.collection.likeness import Meant, most_alike
+from seekwarc.collection.entry import describe, is_listed
+from seekwarc.collection.likeness import Meant, nearest_alike
 from seekwarc.errors import NotFoundError, SeekWarcError
 from seekwarc.format.dates import LATEST, WarcDate, date_of_digits
 from seekwarc.storage.expand import index_ending
@@ -61,7 +60,7 @@ def address_in_archive(options: argparse.Namespace) -> str:
     date = date_of_digits(options.closest or LATEST)
     with open_archive(options.index, **limit_options(options)) as archive:
         captures = (describe(record) for record in archive if is_listed(record))
-        found = nearest(most_alike(options.uri, captures, attrgetter("uri")), date)
+        found = nearest_alike(options.uri, captures, date)
         if found is None or found.date is None:
             text = f"{NO_CAPTURE} {options.uri}; `seekwarc ls` lists the records"
             raise NotFoundError(text, source=archive.name)

@@ -11,12 +11,11 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from operator import attrgetter
 from typing import BinaryIO, ClassVar, Final, Self, Unpack, cast
 
 from seekwarc.closing import Closing, Recent
 from seekwarc.collection.entry import Entry, described_past_damage, nearest
-from seekwarc.collection.likeness import most_alike
+from seekwarc.collection.likeness import nearest_alike
 from seekwarc.collection.parts import Group, captures_of, groups_of, joined_nearest, joined_with_others
 from seekwarc.collection.record_index import MemoryIndex, RecordIndex, SimilarUris
 from seekwarc.collection.revisits import is_alone, named, resolve
@@ -269,7 +268,7 @@ class Collection(Closing):
         uri, index = uri or "", self.index
         found = nearest((it for it in index.by_uri(uri) if it.is_capture), wanted)
         if found is None and isinstance(index, SimilarUris):
-            found = nearest(most_alike(uri, index.similar(uri), attrgetter("uri")), wanted)
+            found = nearest_alike(uri, index.similar(uri), wanted)
         if found is None:
             raise NotFoundError(f"no response, resource or revisit has the URI {uri}")
         return self.record(found)

@@ -11,10 +11,12 @@ from enum import IntEnum
 from functools import cached_property
 from typing import Final, TypeVar
 
+from seekwarc.collection.entry import Entry, nearest
+from seekwarc.format.dates import WarcDate
 from seekwarc.format.surt import surt
 from seekwarc.format.uri import as_utf8, normalized
 
-__all__ = ["Likeness", "Meant", "in_order", "most_alike"]
+__all__ = ["Likeness", "Meant", "in_order", "nearest_alike"]
 
 T = TypeVar("T")
 MAX_OTHERS: Final = 10_000
@@ -96,11 +98,14 @@ def in_order(uri: str, captures: Iterable[T], uri_of: Callable[[T], str | None])
         yield from some
 
 
-def most_alike(uri: str, captures: Iterable[T], uri_of: Callable[[T], str | None]) -> list[T]:
-    """Return the captures that are the most alike: of exactly this URI, or another spelling, or its key."""
+def nearest_alike(uri: str, entries: Iterable[Entry], date: WarcDate | None) -> Entry | None:
+    """Return the capture that a URI and date mean, or with no date the latest.
+
+    It is one of those that are the most alike: of exactly this URI, or another spelling, or its key.
+    """
     meant = Meant(uri)
-    found: dict[Likeness, list[T]] = {}
-    for capture in captures:
-        if (likeness := meant(uri_of(capture))) is not None:
-            found.setdefault(likeness, []).append(capture)
-    return found[min(found)] if found else []
+    found: dict[Likeness, list[Entry]] = {}
+    for entry in entries:
+        if entry.date is not None and (likeness := meant(entry.uri)) is not None:
+            found.setdefault(likeness, []).append(entry)
+    return nearest(found[min(found)], date) if found else None

@@ -21,9 +21,8 @@ from seekwarc.collection.entry import (
     describe,
     described_past_damage,
     entry_of_line,
-    nearest,
 )
-from seekwarc.collection.likeness import Meant, most_alike
+from seekwarc.collection.likeness import Meant, nearest_alike
 from seekwarc.collection.record_table import SURT, RecordTable
 from seekwarc.collection.revisits import is_alone
 from seekwarc.compat.paths import MISREAD, name_of, uri_of
@@ -73,7 +72,7 @@ class ScannedCaptures(Closing):
 
     def similar(self, uri: str, date: str | None) -> Entry | None:
         """Return what `exact` does, of a URI with the same key: in an index, http and https count as one."""
-        return nearest(most_alike(uri, self._table.similar(uri), attrgetter("uri")), _date_of(date))
+        return nearest_alike(uri, self._table.similar(uri), _date_of(date))
 
     def by_id(self, record_id: str) -> Entry | None:
         """Return the record with an ID."""

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seekwarc.collection.likeness import Likeness, Meant, in_order, most_alike
+from seekwarc import Entry, WarcDate
+from seekwarc.collection.likeness import Likeness, Meant, in_order, nearest_alike
 from seekwarc.format.uri import normalized
 
 SPELLINGS = [
@@ -57,9 +58,30 @@ def test_captures_come_by_likeness_and_then_as_given() -> None:
     given = ["http://www.e.org/b", "http://e.org/%62", "http://e.org/b", "http://e.org/B", "http://e.org/b"]
     expected = [given[2], given[4], given[1], given[0], given[3]]
     assert list(in_order("http://e.org/b", given, str)) == expected
-    assert most_alike("http://e.org/b", given, str) == [given[2]] * 2
-    assert most_alike("http://e.org/b#x", given, str) == [given[1], given[2], given[4]]
-    assert most_alike("http://e.org/BB", given, str) == []
+
+
+@pytest.mark.parametrize(
+    ("uri", "date", "number"),
+    [
+        ("http://e.org/b", None, 4),
+        ("http://e.org/b", "2001", 2),
+        ("http://e.org/b#x", None, 4),
+        ("http://e.org/b#x", "2001", 1),
+        ("https://e.org/B", "2003", 3),
+        ("http://e.org/BB", None, None),
+        ("http://e.org/c", None, 6),
+    ],
+)
+def test_the_nearest_is_one_of_those_that_are_the_most_alike(
+    uri: str, date: str | None, number: int | None
+) -> None:
+    stored = ["www.e.org/b", "e.org/%62", "e.org/b", "e.org/B", "e.org/b", "e.org/c", "e.org/C"]
+    entries = [
+        Entry("a.warc", at, uri=f"http://{it}", date=WarcDate.parse(f"200{at}") if it != "e.org/c" else None)
+        for at, it in enumerate(stored)
+    ]
+    found = nearest_alike(uri, entries, WarcDate.parse(date) if date is not None else None)
+    assert (found.offset if found is not None else None) == number
 
 
 def test_the_first_of_the_same_uri_is_there_before_others_are_looked_at() -> None:
