@@ -6,7 +6,7 @@ import pytest
 
 import seekwarc
 from seekwarc.errors import FormatError, FormatWarning, TruncatedError
-from tests.support.foreign import Foreign, gzip_member, text, zstd_frame
+from tests.support.foreign import CRLF2, Foreign, gzip_member, text, warc_header, zstd_frame
 from tests.support.sources import Pipe
 
 BLOCKS = [b"first", b"", text(300_000), b"last"]
@@ -90,6 +90,19 @@ def test_several_records_in_one_unit_are_read_and_warned_of_once(shut) -> None:
     with pytest.warns(FormatWarning, match="share one frame or gzip member") as caught:
         assert [block for _, block in in_order(data)] == BLOCKS
     assert len(caught) == 1
+
+
+@pytest.mark.parametrize("begun", [1, 5, 9])
+@pytest.mark.parametrize("block", [b"", b"a block"])
+def test_a_frame_that_ends_in_a_header_is_no_sign_of_a_wrong_length(block, begun) -> None:
+    first, second = (warc_header(len(block), number) + block + CRLF2 for number in range(2))
+    for cut in range(1, len(first)):
+        pieces = first[:cut], first[cut:], second[:begun], second[begun:]
+        data = b"".join(zstd_frame(it, content_size=False, checksum=False) for it in pieces)
+        # A warning would be an error here.
+        with seekwarc.open(data) as archive:
+            assert len(list(archive)) == 2
+        assert [found for _, found in in_order(data)] == [block, block]
 
 
 @pytest.mark.filterwarnings("ignore:.*cut off:seekwarc.FormatWarning")
