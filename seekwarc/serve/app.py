@@ -16,7 +16,7 @@ from seekwarc.serve.error_handlers import HANDLERS
 from seekwarc.serve.headers import SAFE
 from seekwarc.serve.hosts import LOCAL_HOSTS, KnownHosts
 from seekwarc.serve.library import Library
-from seekwarc.serve.payload import capture_routes
+from seekwarc.serve.payload import QuickParts, capture_routes
 from seekwarc.serve.replay import ReplayPorts, bar_routes
 from seekwarc.serve.static import static
 from seekwarc.serve.text_search import TextSearch
@@ -68,4 +68,6 @@ def application(
             if file.name == "index.html":
                 routes.append(Route("/", page))
     middleware = [Middleware(KnownHosts, allowed_hosts=list(hosts))]
+    if not allow:
+        middleware.append(Middleware(QuickParts, routes=captures))
     return Starlette(routes=routes, middleware=middleware, exception_handlers=HANDLERS)
