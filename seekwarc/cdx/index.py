@@ -30,6 +30,7 @@ from seekwarc.collection.likeness import in_order
 from seekwarc.collection.revisits import is_alone, resolve
 from seekwarc.collection.segments import ResolvedRevisit
 from seekwarc.errors import FormatError, NotFoundError, SeekWarcError, UnsupportedError
+from seekwarc.format import parquet
 from seekwarc.format.cdxj import CdxjLine, date_digits, parse_line, timestamp_of
 from seekwarc.format.dates import LATEST, WarcDate, date_of_digits
 from seekwarc.format.post import indexed_uri
@@ -57,7 +58,6 @@ MAX_READERS: Final = 8
 MAX_PLACES: Final = 1000
 """Captures of a URI that are remembered, since an index with keys of two kinds may list one twice."""
 GZIP_MAGIC: Final = b"\x1f\x8b"
-PARQUET_MAGIC: Final = b"PAR1"
 IN_WACZ: Final = SEPARATOR + "indexes"
 AFTER_DIGITS: Final = b":"
 
@@ -355,7 +355,7 @@ class Index(Closing):
             return JoinedParquet(self._sources, self._limits)
         source = self._sources[0]
         begin = source.read(0, FIRST_READ)
-        if begin.startswith(PARQUET_MAGIC):
+        if begin.startswith(parquet.MAGIC):
             from seekwarc.cdx.parquet import ParquetLines
 
             return ParquetLines(source, self._limits)

@@ -29,13 +29,12 @@ from seekwarc.cdx.lines import SortedLines, StoredRow
 from seekwarc.compiling import override
 from seekwarc.errors import FormatError, LimitError, SeekWarcError, SourceError, TruncatedError
 from seekwarc.format.arrow import arrow
-from seekwarc.format.parquet import parse_page_header
+from seekwarc.format.parquet import MAGIC, parse_page_header
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.source_file import SourceFile
 
 __all__ = ["ParquetLines"]
 
-MAGIC: Final = b"PAR1"
 MAX_FOOTER: Final = 64 << 20
 MAX_GROUP_ROWS: Final = 4 << 20
 CELL_MARGIN: Final = 16

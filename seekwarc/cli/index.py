@@ -45,7 +45,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from seekwarc.cdx.index import PARQUET_MAGIC
 from seekwarc.cli.arguments import add_flag, add_json_argument, add_output_arguments, add_value
 from seekwarc.cli.batch import (
     Printer,
@@ -61,9 +60,9 @@ from seekwarc.cli.printing import picked, report, say
 from seekwarc.cli.sidecar import add_sidecar_arguments, make_sidecars
 from seekwarc.cli.spools import Spooled, Spools
 from seekwarc.cli.targets import absolute, existing_option, input_target, output_target
-from seekwarc.cli.text_index import add_text_argument, make_text_index
 from seekwarc.collection.entry import damaged_places
 from seekwarc.errors import FormatError, SeekWarcError
+from seekwarc.format import parquet
 from seekwarc.format.cdxj import CdxjLine
 from seekwarc.format.words import counted
 from seekwarc.jobs.outcome import Job, Status
@@ -99,7 +98,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--stated-digests", text)
     add_dry_run_argument(parser, "written, and how long it would take")
     add_json_argument(parser, "file")
-    add_text_argument(parser)
+    text = (
+        "make an index of the words of pages instead, OUT.fts, for `seekwarc search`; one that exists "
+        "is brought up to date, or with --force made again"
+    )
+    add_flag(parser.add_argument_group("search"), "--text", text)
     add_sidecar_arguments(parser)
     add_batch_arguments(parser, made="an index")
     add_limit_arguments(parser)
@@ -107,6 +110,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     if options.text:
+        # Other indexes begin faster without it.
+        from seekwarc.cli.text_index import make_text_index
+
         return make_text_index(options)
     refuse_flat(options)
     options.sidecars = {}
@@ -310,7 +316,7 @@ def _rows_of(path: str) -> Iterator[bytes]:
 
 
 def _is_parquet(file: BinaryIO) -> bool:
-    is_parquet = file.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
+    is_parquet = file.read(len(parquet.MAGIC)) == parquet.MAGIC
     file.seek(0)
     return is_parquet
 

@@ -6,7 +6,6 @@ import argparse
 import os
 from functools import partial
 
-from seekwarc.cli.arguments import add_flag
 from seekwarc.cli.batch import Printer, run_batch
 from seekwarc.cli.beside import is_search_index
 from seekwarc.cli.options import limit_options
@@ -22,7 +21,7 @@ from seekwarc.read.options import ReadLimits
 from seekwarc.storage.expand import expand
 from seekwarc.write.files import refuse_same_file
 
-__all__ = ["add_text_argument", "make_text_index"]
+__all__ = ["make_text_index"]
 
 NOT_WITH_TEXT = (
     "all",
@@ -35,14 +34,6 @@ NOT_WITH_TEXT = (
     "dir_root",
     "dry_run",
 )
-
-
-def add_text_argument(parser: argparse.ArgumentParser) -> None:
-    text = (
-        "make an index of the words of pages instead, OUT.fts, for `seekwarc search`; one that exists "
-        "is brought up to date, or with --force made again"
-    )
-    add_flag(parser.add_argument_group("search"), "--text", text)
 
 
 def make_text_index(options: argparse.Namespace) -> int:

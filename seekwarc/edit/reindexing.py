@@ -8,10 +8,11 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from seekwarc.cdx.columnar import COLUMNS
-from seekwarc.cdx.index import PARQUET_MAGIC, Index
+from seekwarc.cdx.index import Index
 from seekwarc.cdx.places import base_name
 from seekwarc.edit.mentions import Mention, in_line
 from seekwarc.errors import FormatError, UnsupportedError
+from seekwarc.format import parquet
 from seekwarc.format.cdxj import CdxjLine, parse_line
 from seekwarc.format.uri import as_utf8
 from seekwarc.jobs.sorting import sorted_lines
@@ -91,7 +92,7 @@ def kept_mentions(
 def _check(name: str) -> bool:
     """Tell whether an index is a Parquet file; refuse those of which something would be lost."""
     with open(name, "rb") as file:
-        is_parquet = file.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
+        is_parquet = file.read(len(parquet.MAGIC)) == parquet.MAGIC
     if is_parquet:
         import pyarrow.parquet as pq
 

@@ -13,7 +13,10 @@ from typing import Final, NamedTuple
 from seekwarc.compiling import Buffer
 from seekwarc.errors import FormatError, TruncatedError
 
-__all__ = ["PageHeader", "parse_page_header"]
+__all__ = ["MAGIC", "PageHeader", "parse_page_header"]
+
+MAGIC: Final = b"PAR1"
+"""What files begin and end with."""
 
 UNCOMPRESSED_SIZE: Final = 2
 COMPRESSED_SIZE: Final = 3

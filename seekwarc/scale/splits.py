@@ -17,9 +17,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Final, NamedTuple, Unpack
 
-from seekwarc.cdx.index import Index
 from seekwarc.errors import RangeError, SeekWarcError, SourceChangedError
 from seekwarc.format.seektable import parse_table_choice
 from seekwarc.read.archive_file import ArchiveFile
@@ -28,12 +27,15 @@ from seekwarc.read.reader import Reader, begun
 from seekwarc.read.record import Record
 from seekwarc.read.zstd_body import table_choice
 from seekwarc.scale.boundaries import Cuts, find_cuts, large_records
-from seekwarc.scale.listed import ListedRecords
 from seekwarc.scale.payload import PayloadPart, checked, payload_cuts
 from seekwarc.scale.split import Split, files_of
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
 from seekwarc.storage.source import RangeSource
+
+if TYPE_CHECKING:
+    from seekwarc.cdx.index import Index
+    from seekwarc.scale.listed import ListedRecords
 
 __all__ = ["TARGET_BYTES", "read_records", "read_split", "splits"]
 
@@ -98,11 +100,17 @@ def splits(
         raise RangeError(f"target_bytes must be at least 1, not {target_bytes}")
     if delimiter is not None and not (delimiter and inside_records):
         raise ValueError(f"delimiter {delimiter!r} is empty, or is given without inside_records=True")
+    listed = None
+    if index is not None:
+        # Not imported by all that read rows, such as `seekwarc index`.
+        from seekwarc.scale.listed import ListedRecords
+
+        listed = ListedRecords(index, target_bytes)
     planner = _Planner(
         target_bytes,
         inside_records=inside_records,
         delimiter=delimiter,
-        listed=ListedRecords(index, target_bytes) if index is not None else None,
+        listed=listed,
         options=SidecarOptions.of(**options).but(threads=1, strict=False),
     )
     return planner.splits([_address(it) for it in files_of(urls)])
