@@ -35,7 +35,6 @@ __all__ = [
     "FieldRule",
     "Finding",
     "Form",
-    "HeaderShape",
     "Severity",
     "Values",
     "check_fields",
@@ -55,7 +54,6 @@ class Severity(StrEnum):
 
 
 # Each of these returns whether a value has the form that its clause asks for.
-
 MAX_REMEMBERED: Final = 100
 """Characters of a value that is worth remembering; also bounds what is kept of hostile ones."""
 
@@ -379,16 +377,13 @@ _COMMON: Final = re.compile(f"WARC/1\\.[01]\r\n(?:{TOKEN}:[\\t -~]*\r\n)*\r\n".e
 _LINE_FEED_ALONE = re.compile(rb"(?<!\r)\n")
 _FIELD_LINE = re.compile(f"{TOKEN}:".encode())
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
-
-
 _DECIDING: Final = ("warc-type", "warc-profile", "warc-segment-number", "warc-truncated")
 """Fields whose values decide which rules there are for others, and which conditions are broken."""
 _CAPTURED: Final = ("content-length", "warc-block-digest", "warc-payload-digest")
 MAX_SHAPES: Final = 16
 MAX_SHAPED: Final = 8 << 10
-"""Bytes of a header of which the shape is learnt: its names and some values are in the pattern."""
 MAX_SHAPED_FIELDS: Final = 64
-"""Its fields: each takes a millisecond to compile, and 28 KB of memory for as long as the process runs."""
+"""Bytes and fields of a header whose shape is learnt: a field takes a millisecond, and 28 KB for good."""
 SHAPE_COST: Final = 64
 """Headers that are checked in the time that it takes to compile the pattern of one."""
 
@@ -456,11 +451,10 @@ class _Shapes:
     def add(self, header: RecordHeader) -> None:
         """Learn the shape of a header that breaks no rule; seldom, as hostile files have many shapes."""
         self._unmatched += 1
-        names = [name.lower() for name, _ in header.fields]
-        is_small = len(header.raw) <= MAX_SHAPED and len(names) <= MAX_SHAPED_FIELDS
         is_time = len(self._known) < MAX_SHAPES or self._unmatched >= SHAPE_COST
+        is_small = len(header.raw) <= MAX_SHAPED and len(header) <= MAX_SHAPED_FIELDS
         # Without a Content-Type, the length of the block decides.
-        if is_small and is_time and "content-type" in names:
+        if is_time and is_small and "Content-Type" in header:
             self._unmatched = 0
             self._known = (*self._known[-MAX_SHAPES + 1 :], HeaderShape(header))
 
