@@ -7,6 +7,7 @@ import contextlib
 import os
 import re
 from collections.abc import Callable
+from itertools import takewhile
 from typing import Any, Final, NoReturn, TypeVar
 
 from seekwarc.format.header_fields import whole_number
@@ -37,7 +38,9 @@ RARE: Final = frozenset(
 """Options that most users never need: the limits of reading."""
 MAX_NUMBER: Final = 10**18
 MAX_JOBS: Final = 256
-REQUIRED: Final = "the following arguments are required"
+_OPTION = re.compile(r"-[^\d.]")
+"""How an option begins: after a minus, digits are a number."""
+REQUIRED: Final = re.compile("the following arguments are required: .*|.* is required", re.DOTALL)
 
 _T = TypeVar("_T")
 Arguments = argparse._ActionsContainer  # noqa: SLF001
@@ -55,15 +58,13 @@ class Help(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, width=(width or 80) - 2)
 
 
-_CHECKING = argparse.HelpFormatter("", width=80)
-
-
 class Parser(argparse.ArgumentParser):
     """A parser whose errors take one line and name the command that helps."""
 
-    def __init__(self, prog: str | None = None, description: str | None = None, **options: Any) -> None:  # noqa: ANN401
-        # argparse makes a formatter for each argument, to see if it fits: one will do for all.
-        options["formatter_class"] = lambda prog: _CHECKING  # noqa: ARG005
+    def __init__(self, prog: str, description: str | None = None, **options: Any) -> None:  # noqa: ANN401
+        # argparse makes a formatter for each argument, to see if it fits: one will do for all of a parser.
+        checking = argparse.HelpFormatter(prog, width=80)
+        options["formatter_class"] = lambda prog: checking  # noqa: ARG005
         super().__init__(prog, description=description, allow_abbrev=False, **options)
         # From Python 3.15 on argparse has suggestions of its own, beside those that `error` adds.
         self.suggest_on_error = False
@@ -71,12 +72,10 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print what is wrong and where to find help, and exit with status 2."""
-        if message.startswith(REQUIRED) and (unknown_name := self._unknown()) is not None:
-            known = did_you_mean(unknown_name, self._option_string_actions)
-            message = f"unknown option {unknown_name}{known}; {message}"
+        if REQUIRED.fullmatch(message) and (unknown_name := self._unknown()) is not None:
+            message = f"{self._is_unknown(unknown_name)}; {message}"
         if unknown := re.fullmatch(r"unrecognized arguments: (-\S+).*", message, re.DOTALL):
-            name = unknown[1].partition("=")[0]
-            message = f"unknown option {name}{did_you_mean(name, self._option_string_actions)}"
+            message = self._is_unknown(unknown[1].partition("=")[0])
         if invalid := re.fullmatch(r".* invalid choice: '(.*)' \(choose from (.*)\)", message, re.DOTALL):
             message += did_you_mean(invalid[1], re.findall(r"[\w-]+", invalid[2]))
         self.exit(2, f"{self.prog}: {message}; see `{self.prog} --help`\n")
@@ -96,10 +95,16 @@ class Parser(argparse.ArgumentParser):
         self._words = list(args or ())
         return super().parse_known_args(args, namespace)
 
+    def _is_unknown(self, name: str) -> str:
+        is_file = not name.startswith("--") and os.path.lexists(name)
+        hint = f"; the file is ./{name}" if is_file else did_you_mean(name, self._option_string_actions)
+        return f"unknown option {name}{hint}"
+
     def _unknown(self) -> str | None:
         """Return the first unknown option: argparse names what is missing instead."""
-        names = [it.partition("=")[0] for it in self._words if it.startswith("--") and it != "--"]
-        return next((it for it in names if it not in self._option_string_actions), None)
+        known = self._option_string_actions
+        names = [it.partition("=")[0] for it in takewhile("--".__ne__, self._words) if _OPTION.match(it)]
+        return next((it for it in names if it not in known and (it[:2] not in known or it[1] == "-")), None)
 
     def hide_rare(self) -> None:
         """Leave rare options out of the help; `--help-all` shows them."""
