@@ -20,10 +20,11 @@ from seekwarc.errors import (
     FormatWarning,
     NotFoundError,
     SeekWarcError,
+    SourceNotFoundError,
     TargetError,
 )
 from seekwarc.format.words import did_you_mean
-from seekwarc.storage.expand import IS_EMPTY, noting
+from seekwarc.storage.expand import noting
 from seekwarc.system import SIGPIPE, configure_text, is_broken_pipe, raise_signal_after
 
 __all__ = ["main"]
@@ -177,6 +178,8 @@ def _run(verb: Verb, words: list[str]) -> int:
         with noting() as expanded:
             status = verb.run(options)
     except (SeekWarcError, ValueError, OSError) as error:
+        if isinstance(error, SourceNotFoundError) and error.source == "-":
+            error.source, error.message = "<stdin>", "cannot be used here; store it in a file first"
         if isinstance(error, NotFoundError) and hasattr(options, "mime"):
             from seekwarc.cli.selecting import missed
 
@@ -186,8 +189,7 @@ def _run(verb: Verb, words: list[str]) -> int:
         if getattr(options, "json", False) and is_of_a_file:
             _print_failure(options, error)
         raise
-    # The verb has said of each empty file what it means.
-    if {*expanded.passed_over.values()} - {IS_EMPTY} and not getattr(options, "quiet", False):
+    if expanded.passed_over and not getattr(options, "quiet", False):
         say(str(expanded))
     # A verb that shows progress counts what it reads.
     if (meter := getattr(options, "meter", None)) is not None:
@@ -202,6 +204,8 @@ def _print_failure(options: argparse.Namespace, error: Exception) -> None:
 
     target = getattr(options, "output", None)
     file = getattr(options, "file", None) or getattr(options, "index", None)
+    # That of `redact` is a list of other files, which are made again.
+    file = file if isinstance(file, str) else None
     files = getattr(options, "files", None) or []
     if isinstance(error, FormatError) and error.source is not None:
         file = error.source

@@ -27,7 +27,6 @@ __all__ = [
     "add_parts_argument",
     "add_value",
     "argument",
-    "filled",
     "number",
     "whole",
 ]
@@ -176,14 +175,15 @@ def add_value(
     names: str,
     metavar: str,
     text: str,
-    parse: Callable[[str], object] = str,
+    parse: Callable[[str], object] = filled,
     *,
     repeat: bool = False,
     **more: Any,  # noqa: ANN401 - argparse checks them
 ) -> None:
     """Add an option with a value, in each of its names, with blanks between them; or a positional argument.
 
-    `parse` raises a `ValueError` for a wrong value. With `repeat` the option makes a list of its values.
+    `parse` raises a `ValueError` for a wrong value, such as an empty one. With `repeat` the option makes a
+    list of its values.
     """
     action = "append" if repeat else "store"
     parser.add_argument(

@@ -26,7 +26,7 @@ from seekwarc.cli.printing import passed_over, printable, report, say
 from seekwarc.cli.progress import Advance, advancing, watch
 from seekwarc.cli.targets import absolute, existing_option, output_target
 from seekwarc.compiling import override
-from seekwarc.errors import SeekWarcError, SourceError, TargetError, TargetExistsError
+from seekwarc.errors import SeekWarcError, SourceError, TargetExistsError
 from seekwarc.format.json_text import json_text
 from seekwarc.format.words import counted
 from seekwarc.jobs.batch import Pool, jobs_into, run, size_of
@@ -37,7 +37,7 @@ from seekwarc.storage.expand import expand
 from seekwarc.storage.remote_url import is_url
 from seekwarc.storage.zip_members import is_wacz, split_name
 from seekwarc.system import cores, default_threads
-from seekwarc.write.files import refuse_url
+from seekwarc.write.files import make_folder, refuse_url
 from seekwarc.write.output import NoOutput, Output
 
 __all__ = [
@@ -151,11 +151,7 @@ def _jobs_in_new_folder(options: argparse.Namespace, rename: Callable[[str], str
     if options.dry_run:
         return jobs
     for path in dict.fromkeys([folder, *(os.path.dirname(job.target or "") for job in jobs)]):
-        try:
-            os.makedirs(path, exist_ok=True)
-        except OSError as error:
-            why = "it is a file" if isinstance(error, FileExistsError) else error.strerror
-            raise TargetError(f"the folder cannot be created: {why}", source=path) from error
+        make_folder(path)
     return jobs
 
 

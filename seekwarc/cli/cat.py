@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "in bytes of the part: START:STOP as a Python slice (1000:2000, :64K, -10M:), START+LENGTH, or "
         "FIRST-LAST as curl has it (0-99); several, as in 0-99,-4K:, are printed one after another"
     )
-    add_value(parser, "--range", "RANGE", text, default=":")
+    add_value(parser, "--range", "RANGE", text, str, default=":")
     parser.add_argument(
         "--part",
         choices=("payload", "block", "record"),

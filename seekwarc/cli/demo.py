@@ -24,7 +24,7 @@ from seekwarc.make.converting import convert
 from seekwarc.make.example import FILM, RangeCost, make_example, measure
 from seekwarc.read.reader import Reader
 from seekwarc.system import temporary_folder
-from seekwarc.write.files import refuse_existing
+from seekwarc.write.files import make_folder, refuse_existing
 
 __all__ = ["add_arguments", "run"]
 
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "folder", metavar="FOLDER", nargs="?", help="keep the two files there (default: they are deleted)"
     )
     add_value(parser, "-o --output", "FOLDER", "the same as FOLDER")
-    add_value(parser, "--size", "SIZE", "size of the film", parse_size, default=192 << 20)
+    add_value(parser, "--size", "SIZE", "size of the film (default: 192M)", parse_size, default=192 << 20)
     add_force_argument(parser)
     add_json_argument(parser)
 
@@ -46,9 +46,8 @@ def run(options: argparse.Namespace) -> int:
     if name is not None:
         if not name or None not in (options.folder, options.output):
             raise SeekWarcError("name one folder to keep the files in, as FOLDER or with -o")
-        folder = Path(name)
-        folder.mkdir(parents=True, exist_ok=True)
-        return _demo(folder, options, kept=True)
+        make_folder(name)
+        return _demo(Path(name), options, kept=True)
     with temporary_folder("seekwarc-demo-") as name:
         return _demo(Path(name), options, kept=False)
 

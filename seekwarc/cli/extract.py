@@ -35,7 +35,7 @@ from seekwarc.cli.progress import watch
 from seekwarc.cli.selecting import add_selection_arguments, conditions_of
 from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import existing_option, input_target
-from seekwarc.errors import NotFoundError, SeekWarcError
+from seekwarc.errors import NotFoundError
 from seekwarc.format.conditions import parse_size
 from seekwarc.format.json_text import json_text
 from seekwarc.format.words import counted
@@ -64,8 +64,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    if not options.output:
-        raise SeekWarcError("the name of the new folder is empty")
     watched = watch(options)
     done = extract(
         options.files,

@@ -57,7 +57,7 @@ from seekwarc.cli.batch import (
 )
 from seekwarc.cli.options import add_dry_run_argument, add_limit_arguments, limit_options
 from seekwarc.cli.printing import picked, report, say
-from seekwarc.cli.sidecar import add_sidecar_arguments, make_sidecars
+from seekwarc.cli.sidecar import add_sidecar_arguments, make_sidecars, refuse_sidecar_options
 from seekwarc.cli.spools import Spooled, Spools
 from seekwarc.cli.targets import absolute, existing_option, input_target, output_target
 from seekwarc.collection.entry import damaged_places
@@ -109,6 +109,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    if not options.sidecar:
+        refuse_sidecar_options(options)
     if options.text:
         # Other indexes begin faster without it.
         from seekwarc.cli.text_index import make_text_index

@@ -91,7 +91,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--frames", "list every frame of the record")
     text = "the payload of the whole resource, assembled from its parts in the file: show which bytes it has"
     add_flag(parser, "--joined", text)
-    add_value(parser, "--range", "RANGE", "print what reading this range of the payload would cost")
+    add_value(parser, "--range", "RANGE", "print what reading this range of the payload would cost", str)
     parser.add_argument("--by", choices=GROUPINGS, help="count the records of all files by this")
     add_limit_argument(parser, "groups of --by, the others counted as one", LIMIT)
     add_sidecar_argument(parser)
@@ -132,6 +132,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _describe_files(options: argparse.Namespace) -> int:
+    for name in ("length", "range", "joined", "frames"):
+        if getattr(options, name):
+            raise SeekWarcError(f"--{name} is for a record: name it, by OFFSET, --uri or --id")
     jobs = [Job(name) for name in expand(options.files)]
     selection = Selection.of(since=options.since, until=options.until)
     work = partial(_describe, open_options(options, len(jobs)), selection, options.by)

@@ -110,7 +110,7 @@ def add_payload_arguments(parser: argparse.ArgumentParser) -> None:
     text = "sorted CDXJ file, index of a ZipNum cluster, or Parquet file, to look --uri up in"
     add_value(group, "--index", "INDEX", text)
     text = "date of the capture: 2026, 20261121 or 2026-11-21T09:30:00Z (default: the latest)"
-    add_value(group, "--date", "DATE", text)
+    add_value(group, "--date", "DATE", text, _date)
     add_flag(group, "--closest", "the capture nearest to --date")
     text = "where the files that the index names are (default: in the folder of the index)"
     add_value(group, "--files", "DIR|URL", text)
@@ -257,6 +257,12 @@ def _by_index(options: argparse.Namespace, *, is_own: bool, resolve: bool) -> It
             raise NotFoundError(f"no capture of {options.uri}{at}", source=index.name)
         with _logical(record, [*expand(options.index)], RecordSearch(options), options) as found:
             yield found
+
+
+def _date(text: str) -> str:
+    from seekwarc.format.cdxj import date_digits
+
+    return date_digits(text)
 
 
 def _digits(date: datetime | None) -> str | None:

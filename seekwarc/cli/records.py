@@ -7,7 +7,7 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from seekwarc.cli.arguments import add_value, filled, number
+from seekwarc.cli.arguments import add_value, number
 from seekwarc.cli.printing import say
 from seekwarc.cli.selecting import add_date_arguments
 from seekwarc.errors import FormatError, NotFoundError, SeekWarcError
@@ -55,8 +55,8 @@ def add_record_arguments(
         )
         text = "offset in the file, as in `ls` and CDX"
         add_value(which, "offset", "OFFSET", text, _offset, nargs="?")
-    add_value(which, "--uri", "URI", "the latest capture of this target URI", filled)
-    add_value(which, "--id", "ID", "the record with this WARC-Record-ID", filled)
+    add_value(which, "--uri", "URI", "the latest capture of this target URI")
+    add_value(which, "--id", "ID", "the record with this WARC-Record-ID")
     text = "stored length, if an index states it: saves reading the end of the file"
     add_value(parser, "--length", "N", text, OFFSET)
     add_date_arguments(parser, of="with --uri: " if not several else "")

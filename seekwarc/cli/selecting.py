@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
-from seekwarc.cli.arguments import Arguments, add_flag, add_value, filled
+from seekwarc.cli.arguments import Arguments, add_flag, add_value
 from seekwarc.cli.options import values_of
 from seekwarc.format.conditions import checked_status, checked_type, date_bound, parse_size
 from seekwarc.storage.expand import expand
@@ -44,9 +44,9 @@ def add_selection_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_value(group, "--type", "TYPE", "WARC-Type: response, resource, ...", checked_type, repeat=True)
     add_value(group, "--status", "CODE", "HTTP status: 200, 404, 3xx", checked_status, repeat=True)
-    add_value(group, "--mime", "TYPE", "media type of the payload: text/html, 'image/*'", filled, repeat=True)
+    add_value(group, "--mime", "TYPE", "media type of the payload: text/html, 'image/*'", repeat=True)
     text = "target URI, in any spelling, or '*.example.org/*.mp4'"
-    add_value(group, "--uri", "URI", text, filled, repeat=True)
+    add_value(group, "--uri", "URI", text, repeat=True)
     add_host_argument(group)
     add_value(group, "--min-size", "SIZE", "minimum size of the block: 500, 64K, 1M", parse_size, default=0)
     add_date_arguments(group)

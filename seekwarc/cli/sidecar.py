@@ -24,7 +24,7 @@ from seekwarc.read.sidecar_file import is_sidecar_of
 from seekwarc.storage.expand import expand
 from seekwarc.storage.remote_url import is_url
 
-__all__ = ["add_sidecar_arguments", "make_sidecars"]
+__all__ = ["add_sidecar_arguments", "make_sidecars", "refuse_sidecar_options"]
 
 
 def add_sidecar_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,6 +42,13 @@ def add_sidecar_arguments(parser: argparse.ArgumentParser) -> None:
     add_value(group, "--from-gzidx", "INDEX", text)
 
 
+def refuse_sidecar_options(options: argparse.Namespace) -> None:
+    """Refuse what says how sidecars are made, where none are."""
+    for name in ("min_size", "spacing", "from_gzidx"):
+        if getattr(options, name) is not None:
+            raise SeekWarcError(f"--{name.replace('_', '-')} is for sidecars: give --sidecar too")
+
+
 def make_sidecars(options: argparse.Namespace, made: dict[str, str] | None = None) -> int:
     """Make sidecars, and add to `made` the path of each by that of its file, if an index is made, too."""
     if made is None and (options.all or options.parquet or options.post_append or options.stated_digests):
@@ -53,12 +60,14 @@ def make_sidecars(options: argparse.Namespace, made: dict[str, str] | None = Non
         if made is not None and done is not None and done.records:
             made[absolute(job.source)] = absolute(job.target or "")
 
+    if "-" in options.files:
+        raise SeekWarcError("standard input has no sidecar, which is of a file: store it in one first")
     if options.output is not None or options.to_dir is not None:
         jobs = planned_jobs(options, lambda name: name + SIDECAR_SUFFIX)
     else:
         names = [*expand(options.files)]
         for name in names:
-            if name == "-" or is_url(name):
+            if is_url(name):
                 raise SeekWarcError(f"name the sidecar of {name} with -o, or a folder for it with --to-dir")
         why = "and its sidecar would be beside it: name a folder for it with --to-dir"
         names = outside_wacz(names, lambda error: say(f"{error}; the file is passed over"), why)

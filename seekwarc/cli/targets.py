@@ -30,8 +30,6 @@ def input_target(name: str) -> str | BinaryIO:
 
 def output_target(name: str) -> str | BinaryIO:
     """Return what a writer opens for a file name, in which `-` is standard output."""
-    if not name:
-        raise TargetError("the name of the new file is empty")
     if name not in STANDARD_OUTPUT:
         return name
     if sys.stdout.isatty():

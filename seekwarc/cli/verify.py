@@ -46,6 +46,7 @@ from seekwarc.cli.printing import picked, printable
 from seekwarc.cli.progress import watch
 from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import absolute, input_target
+from seekwarc.errors import TargetExistsError
 from seekwarc.format.json_text import json_text
 from seekwarc.format.words import counted
 from seekwarc.frames.pieces import detect
@@ -64,6 +65,8 @@ _SEVERITIES = {
     "deviations": ProblemSeverity.DEVIATION,
     "limits": ProblemSeverity.LIMIT,
 }
+MAX_FIRST = 4096
+"""Bytes of the first line of a report that show what it is."""
 MAX_OF_A_KIND = 10
 """Problems of one kind that are printed for a file, without --all."""
 
@@ -133,6 +136,13 @@ class _Report:
             raise unwritable(error, options.report) from error
         self.passed: dict[str, str] = {}
         """The version of each file that was found to be sound, by its absolute name."""
+        self._file.seek(0)
+        first = self._file.readline(MAX_FIRST)
+        # Half a line may be of a run that was killed.
+        if not first.startswith(b"{") and (first.endswith(b"\n") or not first.isascii()):
+            self._file.close()
+            text = "exists and is not a report of `verify`, so nothing is added to it; name another file"
+            raise TargetExistsError(text, source=options.report)
         self._file.seek(0)
         line = b"\n"
         for line in self._file:

@@ -52,6 +52,16 @@ from seekwarc.system import cores
 
 __all__ = ["add_arguments", "run"]
 
+ONLY_OF = {
+    "pages": "create",
+    "text": "create",
+    "keep_going": "create",
+    "closure": "merge",
+    "strict": "validate",
+    "closed": "validate",
+}
+"""What only one of the actions does."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("create", "validate", "merge"), help="what to do")
@@ -59,8 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files", metavar="FILE", nargs="+", help="create: WARC files, folders; else: WACZ files"
     )
     add_output_arguments(parser, "OUT", "the new .wacz, of create and merge", required=False)
-    add_value(parser, "--title", "TEXT", "title of the new WACZ")
-    add_value(parser, "--description", "TEXT", "what the new WACZ has")
+    add_value(parser, "--title", "TEXT", "title of the new WACZ", str)
+    add_value(parser, "--description", "TEXT", "what the new WACZ has", str)
     parser.add_argument(
         "--to", choices=("gz", "none"), default="gz", help="create: compression of its WARC files"
     )
@@ -75,17 +85,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_limit_arguments(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def _check(options: argparse.Namespace) -> None:
     if (options.action == "validate") != (options.output is None):
         hint = "takes no -o" if options.output is not None else "needs the name of the new file: -o"
         raise SeekWarcError(f"`wacz {options.action}` {hint}")
+    for option, action in ONLY_OF.items():
+        if getattr(options, option) and options.action != action:
+            raise SeekWarcError(f"--{option.replace('_', '-')} is for `seekwarc wacz {action}`")
+    for name in options.files:
+        if options.action != "create" and os.path.isdir(name):
+            raise SeekWarcError("is a folder: name the WACZ files in it", source=name)
+    others = [it for it in options.files if options.action == "merge" and os.path.isfile(it)]
+    for name in [*others, options.output or "-"]:
+        if not is_wacz(name) and name not in STANDARD_OUTPUT and os.path.splitext(name)[1]:
+            raise SeekWarcError("is not a WACZ, whose name ends with .wacz", source=name)
+
+
+def run(options: argparse.Namespace) -> int:
+    _check(options)
     if options.action == "validate":
         chain = _chain_of(options) if len(options.files) > 1 else None
         return max(_validate(name, chain, options) for name in options.files)
-    others = [it for it in options.files if options.action == "merge" and os.path.isfile(it)]
-    for name in [*others, options.output]:
-        if not is_wacz(name) and name not in STANDARD_OUTPUT and os.path.splitext(name)[1]:
-            raise SeekWarcError("is not a WACZ, whose name ends with .wacz", source=name)
     target, existing = output_target(options.output), existing_option(options)
     texts = {"title": options.title, "description": options.description}
     names = {"files": options.files, "target": options.output}
@@ -161,7 +181,7 @@ def _pages(name: str) -> list[str]:
         with open(name, encoding="utf-8", errors="surrogateescape") as file:
             lines = [line.strip() for line in file]
     except OSError as error:
-        raise SourceError(f"cannot be read: {error}", source=name) from error
+        raise SourceError(f"cannot be read: {error.strerror}", source=name) from error
     found: list[str | None] = []
     for number, line in enumerate(lines, 1):
         try:

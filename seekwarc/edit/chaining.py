@@ -60,7 +60,7 @@ from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source, open_stored
 from seekwarc.storage.zip_members import ARCHIVE, SEPARATOR, is_wacz, open_zip
 from seekwarc.system import temporary_folder, threads_for
-from seekwarc.write.files import refuse_url, unwritable
+from seekwarc.write.files import make_folder
 from seekwarc.write.opening import committed, committed_together, open_output
 from seekwarc.write.output import Output
 
@@ -166,20 +166,12 @@ def chained(
             for entry in changes.entries():
                 run.decide(entry)
         else:
-            _make(folder)
+            make_folder(folder)
             with committed_together() as outputs:
                 for archive, target in zip(archives, targets, strict=True):
                     outputs.append(open_output(str(target), existing=job.existing))
                     run.write(archive, outputs[-1])
         return run.result()
-
-
-def _make(folder: str) -> None:
-    refuse_url(folder)
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        raise unwritable(error, folder) from error
 
 
 def _opened(job: CopyJob, opened: ExitStack, name: str) -> _Archive:

@@ -47,7 +47,7 @@ from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.opening import open_source
 from seekwarc.system import threads_for
 from seekwarc.write.file_layout import TableMode
-from seekwarc.write.files import Existing, refuse_existing, remove, sync_folder, unwritable
+from seekwarc.write.files import Existing, make_folder, refuse_existing, remove, sync_folder, unwritable
 from seekwarc.write.opening import committed, committed_together
 from seekwarc.write.output import Output, PathOutput
 from seekwarc.write.writer import Writer
@@ -445,10 +445,7 @@ def _keep(name: str, backup: str) -> None:
     if os.path.lexists(backup) and _digest(backup) == _digest(name):
         return
     folder = os.path.dirname(backup) or "."
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        raise unwritable(error, backup) from error
+    make_folder(folder)
     with committed(PathOutput(backup, existing="error")) as output, open(name, "rb") as old:
         while data := old.read(STEP):
             output.write(data)

@@ -39,7 +39,7 @@ from seekwarc.storage.expand import expand
 from seekwarc.storage.source import RangeSource
 from seekwarc.storage.zip_members import split_name
 from seekwarc.system import replace, write_all
-from seekwarc.write.files import Existing, refuse_url
+from seekwarc.write.files import Existing, make_folder
 
 __all__ = ["MANIFEST", "MAX_SIZE", "PAYLOAD_TYPES", "Extracted", "Extraction", "Extractor", "extract"]
 
@@ -143,9 +143,8 @@ class Extractor(Closing):
         """A file that has its name, or is about to get it, and is not in the manifest yet."""
         self._opened = ExitStack()
         self._unfinished = os.path.join(self.folder, UNFINISHED)
-        refuse_url(self.folder)
+        make_folder(self.folder)
         with writing(self.folder):
-            os.makedirs(self.folder, exist_ok=True)
             if not self.force and os.listdir(self.folder):
                 raise TargetExistsError(
                     "is not empty; name a new folder, or replace files of the same names with --force",

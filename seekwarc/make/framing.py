@@ -15,11 +15,10 @@ from seekwarc.inside.pictures import PIXELS, PictureFormat, times_every
 from seekwarc.inside.sheets import SHEET_WIDTH
 from seekwarc.inside.times import checked_time, time_for_name
 from seekwarc.jobs.outcome import Failure
-from seekwarc.jobs.work import writing
 from seekwarc.options import check_range
 from seekwarc.read.extent import Extent
 from seekwarc.write.clips import open_film
-from seekwarc.write.files import Existing, refuse_url
+from seekwarc.write.files import Existing, make_folder
 from seekwarc.write.opening import committed
 from seekwarc.write.output import Output
 
@@ -120,9 +119,7 @@ def pictures(
     if form not in PIXELS:
         raise ValueError(f'form is {form!r}, not "jpg" or "png"')
     if folder is not None:
-        refuse_url(os.fspath(folder))
-        with writing(os.fspath(folder)):
-            os.makedirs(folder, exist_ok=True)
+        make_folder(os.fspath(folder))
     try:
         with open_film(payload, has_pictures=True) as film:
             done = Framing(duration=None if film.duration is None else float(film.duration))

@@ -13,7 +13,8 @@ from typing import BinaryIO, Unpack
 
 from seekwarc import __version__
 from seekwarc.errors import SeekWarcError, SourceError
-from seekwarc.storage.expand import refuse_empty, walk
+from seekwarc.storage.expand import walk
+from seekwarc.storage.opening import refuse_empty
 from seekwarc.write.block_reader import SizedStream, length_of
 from seekwarc.write.files import ExistingSeries
 from seekwarc.write.options import RecordOptions

@@ -20,14 +20,12 @@ from seekwarc.errors import FormatWarning, SeekWarcError, SourceError, SourceNot
 from seekwarc.format.words import counted
 
 __all__ = [
-    "IS_EMPTY",
     "UNFINISHED",
     "Expanded",
     "expand",
     "index_ending",
     "noting",
     "placed",
-    "refuse_empty",
     "walk",
 ]
 
@@ -42,10 +40,9 @@ COMPANIONS: Final = (*INDEX_ENDINGS, ".cdx.gz", ".seek", ".fts")
 LIST: Final = ".json"
 WACZ: Final = ".wacz"
 IS_UNFINISHED: Final = f"unfinished ({UNFINISHED})"
-IS_EMPTY: Final = "empty"
 IS_BESIDE: Final = "in a WACZ and beside it"
-IS_OTHER: Final = "other"
-REASONS: Final = (IS_UNFINISHED, IS_EMPTY, IS_BESIDE, IS_OTHER)
+IS_OTHER: Final = "not an archive"
+REASONS: Final = (IS_UNFINISHED, IS_BESIDE, IS_OTHER)
 _ARCHIVE: Final = r"(?i)\.((mega)?warc(\.(gz|zstd?))?|arc(\.gz)?|wacz)$"
 _WILD: Final = "*?["
 _DEEP = re.compile(
@@ -58,8 +55,7 @@ class Expanded:
 
     Attributes:
         files: The files that they and the other names meant.
-        passed_over: Files in the folders that are not among them, each with the reason; and empty files
-            that are, which a verb cannot read.
+        passed_over: Files in the folders that are not among them, each with the reason.
     """
 
     def __init__(self) -> None:
@@ -67,10 +63,11 @@ class Expanded:
         self.passed_over: dict[str, str] = {}
 
     def __str__(self) -> str:
-        """Return how many there are of each, such as "52 files; 6 passed over: 4 empty, 2 other"."""
+        """Return how many there are of each, such as "52 files; 2 others not read: 2 not an archive"."""
         reasons = Counter(self.passed_over.values())
         each = ", ".join(f"{reasons[it]} {it}" for it in REASONS if reasons[it])
-        return f"{counted(len(self.files), 'file')}; {reasons.total()} passed over: {each}"
+        others = counted(reasons.total(), "other")
+        return f"{counted(len(self.files), 'file')}; {others} not read: {each}"
 
 
 _noted: ContextVar[Expanded | None] = ContextVar("_noted", default=None)
@@ -145,8 +142,6 @@ def placed(
                 seen.add(key)
                 if expanded is not None:
                     expanded.files.add(file)
-                    if folder is not None and os.path.isfile(file) and not os.path.getsize(file):
-                        _pass_over(file, IS_EMPTY)
                 yield file, place
 
 
@@ -212,7 +207,10 @@ def _place(file: str, folder: str) -> str:
 
 def _files(name: str, leave_out: str | None) -> tuple[str | None, list[str]]:
     """Return the files that a name means, and the folder that they were found in, if it is not a file."""
-    refuse_empty(name)
+    if not name:
+        from seekwarc.storage.opening import refuse_empty
+
+        refuse_empty(name)
     if "://" in name:
         return (_literal_folder(name), _objects(name)) if _is_listed(name) else (None, [name])
     if os.path.isdir(name):
@@ -341,12 +339,6 @@ def _finished(paths: Iterable[str]) -> list[str]:
             stacklevel=2,
         )
     return found
-
-
-def refuse_empty(name: str) -> None:
-    """Refuse the name that a script with an unset variable gives; it does not mean the current folder."""
-    if not name:
-        raise SourceError("a name is empty; name a file or a folder (`.` for the current one)")
 
 
 def _fail(error: OSError) -> None:

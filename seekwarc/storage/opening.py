@@ -12,7 +12,7 @@ from seekwarc.storage.local import BytesSource, LocalFileSource, OpenedFileSourc
 from seekwarc.storage.source import RangeReadable, RangeSource, as_source
 from seekwarc.storage.streams import FileObjectSource, PipeSource
 
-__all__ = ["open_source", "open_stored"]
+__all__ = ["open_source", "open_stored", "refuse_empty"]
 
 
 def open_source(target: str | os.PathLike[str] | bytes | BinaryIO | RangeReadable) -> RangeSource:
@@ -61,7 +61,8 @@ def open_stored(path: str | os.PathLike[str]) -> RangeSource:
     """Return the source for a path or URL as it is stored: of a WACZ too, and of a member of one."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"target must be a path or a URL, not {type(path).__name__}")
-    if ".wacz" in (name := os.fsdecode(path)).lower() and "!/" in name:
+    refuse_empty(name := os.fsdecode(path))
+    if ".wacz" in name.lower() and "!/" in name:
         from seekwarc.storage.zip_members import open_zip, split_name
 
         if (parts := split_name(name)) is not None:
@@ -80,6 +81,12 @@ def open_stored(path: str | os.PathLike[str]) -> RangeSource:
     if os.path.isfile(path) or not os.path.exists(path):
         return LocalFileSource(path)
     return PipeSource(open(path, "rb"), owned=True)
+
+
+def refuse_empty(name: str) -> None:
+    """Refuse the name that a script with an unset variable gives; it does not mean the current folder."""
+    if not name:
+        raise SourceError("a name is empty; name a file or a folder (`.` for the current one)")
 
 
 def _open_file(file: BinaryIO) -> RangeSource:

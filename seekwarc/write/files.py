@@ -26,6 +26,7 @@ __all__ = [
     "is_special",
     "is_taken",
     "lock_file",
+    "make_folder",
     "mode_for",
     "names_beside",
     "refuse_existing",
@@ -127,6 +128,16 @@ def refuse_url(name: str) -> None:
     """Refuse a URL where files are made that a store cannot have, or many of them."""
     if is_url(name):
         raise TargetError("must be a path on this machine, not a URL", source=shown_url(name))
+
+
+def make_folder(path: str) -> None:
+    """Make a folder, and those that it is in, unless they exist."""
+    refuse_url(path)
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        why = "it is a file" if isinstance(error, FileExistsError) else error.strerror
+        raise TargetError(f"the folder cannot be created: {why}", source=path) from error
 
 
 def mode_for(path: str) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from seekwarc.cli.verbs import VERBS
 from seekwarc.jobs.outcome import KINDS, Status
 from tests.support.foreign import Foreign
 from tests.support.jobs import make_sources
@@ -68,6 +69,13 @@ FAILING = {
     "clip of times in the wrong order": ("clip a.warc.zst 0 --from 2 --to 1 -o new.mp4", "usage"),
     "pictures": ("pictures missing.warc 0 --every 1 -o new", "io"),
     "pack": ("pack missing -o new.warc.zst", "io"),
+    "filter": ("filter missing.warc --type response -o new.warc.zst", "io"),
+    "redact": ("redact missing.warc --uri http://example.org/ -o new.warc.zst", "io"),
+    "redact with an index": ("redact missing.warc --uri http://a/ -o new.warc.zst --index a.cdxj", "io"),
+    "wacz create": ("wacz create missing.warc -o new.wacz", "io"),
+    "wacz validate": ("wacz validate missing.wacz", "io"),
+    "wacz merge": ("wacz merge missing.wacz -o new.wacz", "io"),
+    "demo": ("demo notes.txt", "io"),
 }
 
 
@@ -122,6 +130,13 @@ def test_a_failure_is_reported_in_the_words_of_the_schema(told, name) -> None:
     assert lines[-1]["status"] == "failed"
     assert lines[-1]["error"]["kind"] == kind
     assert status in (1, 2)
+
+
+def test_each_verb_with_json_has_a_failure_here() -> None:
+    verbs = {words.split()[0] for words, _ in FAILING.values()}
+    others = {"dictionary"}
+    has_json = {name for name, it in VERBS.items() if "--json" in it.parser().format_help()}
+    assert has_json - others == verbs - others
 
 
 def test_the_schema_knows_every_status_and_kind() -> None:

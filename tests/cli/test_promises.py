@@ -139,6 +139,22 @@ def test_an_option_of_all_verbs_has_one_name(command, verb) -> None:
         assert (f"\n  {option} " in out or f"\n  {option}\n" in out) == (verb not in reasons), option
 
 
+@pytest.mark.parametrize("verb", [*WITH_A_FILE, "extract", "serve"])
+def test_an_empty_name_of_a_file_is_called_so(command, tmp_path, verb) -> None:
+    words = words_of(verb, "", tmp_path) if verb != "extract" else [verb, "", "-o", str(tmp_path / "new")]
+    said = command(*words, status=2).stderr
+    assert "empty" in said
+    assert "No such file" not in said
+
+
+@pytest.mark.parametrize("verb", ["search", "index --sidecar", "wacz create", "wacz validate", "wacz merge"])
+def test_what_needs_a_file_refuses_standard_input(command, tmp_path, verb) -> None:
+    more = {"search": ["tea"], "wacz validate": []}.get(verb, ["-o", str(tmp_path / "new.wacz")])
+    said = command(*verb.split(), "-", *more, status=2).stderr
+    assert "stdin" in said.replace("standard input", "stdin")
+    assert "store it in" in said
+
+
 @pytest.mark.parametrize("verb", DRY)
 def test_a_dry_run_writes_nothing_and_ends_as_the_run_does(run_cli, crawl, damaged, verb) -> None:
     folder = damaged.parent

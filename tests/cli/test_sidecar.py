@@ -75,7 +75,7 @@ def test_a_file_that_cannot_be_read_stops_sidecars_and_index_unless_told(command
 def test_what_makes_no_sense_is_refused(command, path):
     assert "options of one" in command("index", "--sidecar", "--all", path, status=2).stderr
     assert "-o" in command("index", "--sidecar", "https://example.org/a.warc.gz", status=2).stderr
-    assert "-o" in command("index", "--sidecar", "-", stdin=b"", status=2).stderr
+    assert "store it in" in command("index", "--sidecar", "-", stdin=b"", status=2).stderr
     answer = command("index", "--sidecar", path.parent, "--from-gzidx", "x", status=2)
     assert "of one file" in answer.stderr
     answer = command("index", "--sidecar", path, *SIZES, "--from-gzidx", path, status=1)

@@ -187,7 +187,7 @@ def test_a_warc_file_beside_its_wacz_comes_once(tree: Path) -> None:
             "crawl/archive/1.warc.gz",
             "crawl/archive/2.warc.gz",
         ]
-    assert str(expanded) == "3 files; 1 passed over: 1 in a WACZ and beside it"
+    assert str(expanded) == "3 files; 1 other not read: 1 in a WACZ and beside it"
     assert len(names("crawl/*.wacz")) == 2
 
 
@@ -208,13 +208,12 @@ def test_what_is_passed_over_in_a_folder_is_noted(tree: Path) -> None:
     with noting() as expanded, pytest.warns(FormatWarning):
         assert len(names("crawls", "crawls/b")) == len(FILES) + 1
     assert expanded.passed_over == {
-        "crawls/a.txt": "other",
-        "crawls/b/g.warc.gz.part": "other",
-        "crawls/b/warc": "other",
-        "crawls/b/empty.warc": "empty",
+        "crawls/a.txt": "not an archive",
+        "crawls/b/g.warc.gz.part": "not an archive",
+        "crawls/b/warc": "not an archive",
         "crawls/b/x.warc.gz.open": "unfinished (.open)",
     }
-    assert str(expanded) == "6 files; 5 passed over: 1 unfinished (.open), 1 empty, 3 other"
+    assert str(expanded) == "6 files; 4 others not read: 1 unfinished (.open), 3 not an archive"
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
@@ -223,7 +222,7 @@ def test_a_pipe_in_a_folder_is_passed_over_and_one_that_is_named_is_taken(tree: 
     os.mkfifo(pipe)
     with noting() as expanded:
         assert pipe not in names("crawls"), "opening it would wait for who writes into it"
-    assert expanded.passed_over[pipe] == "other"
+    assert expanded.passed_over[pipe] == "not an archive"
     assert names(pipe) == [pipe]
 
 
