@@ -184,6 +184,8 @@ def writer_options(options: argparse.Namespace) -> dict[str, Any]:
     from seekwarc.write.options import WriteOptions
 
     given = _given(options, WriteOptions)
+    # A level out of range is an error even if nothing will be written.
+    WriteOptions(**given)
     if options.dictionary in (AUTO, TRAIN):
         raise SeekWarcError(
             f"--dictionary {options.dictionary} works only with `seekwarc convert`; make a dictionary with "

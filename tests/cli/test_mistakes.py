@@ -40,6 +40,7 @@ def crawl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         (["convert", "a.warc.zst", "--to-dir", "notes.txt"], 2, "cannot be created: it is a file"),
         (["convert", "a.warc.zst", "b.warc.zst", "--level", "fast"], 2, "'fast' is not a whole number"),
         (["convert", "a.warc.zst", "b.warc.zst", "--level", "99"], 2, "level is 99, not within"),
+        (["join", "a.warc.zst", "-o", "b.warc.zst", "--level", "99"], 2, "level is 99, not within"),
         # The wrong kind of file.
         (["ls", "a.cdxj"], 1, "an index, which `seekwarc lookup` reads"),
         (["ls", "a.fts"], 1, "a search index, which `seekwarc search` reads"),
