@@ -165,9 +165,12 @@ def _status_of(verb: Verb | None, words: list[str]) -> int:
     except OSError as error:
         if is_broken_pipe(error):
             return BY_SIGNAL + SIGPIPE  # The reader has enough.
-        # Only an error of standard output has no file name.
-        named = error.filename is not None
-        say(str(error) if named else f"standard output: cannot be written: {error.strerror or error}")
+        if error.filename is not None:
+            say(str(error))
+        elif isinstance(error, FileNotFoundError):
+            say("the current folder was removed: change to another one")
+        else:
+            say(f"standard output: cannot be written: {error.strerror or error}")
         return FAILED
     return status
 

@@ -27,6 +27,7 @@ __all__ = [
     "add_parts_argument",
     "add_value",
     "argument",
+    "folder",
     "number",
     "whole",
 ]
@@ -159,6 +160,13 @@ def filled(text: str) -> str:
     """Return an argument that is not empty: a script with an unset variable gives an empty one."""
     if not text.strip():
         raise ValueError("is empty")
+    return text
+
+
+def folder(text: str) -> str:
+    """Return the name of a folder for new files."""
+    if filled(text) == "-":
+        raise ValueError("is standard output, and a folder is wanted (one of this name is ./-)")
     return text
 
 

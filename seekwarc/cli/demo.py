@@ -12,7 +12,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from seekwarc.cli.arguments import add_force_argument, add_json_argument, add_value
+from seekwarc.cli.arguments import add_force_argument, add_json_argument, add_value, folder
 from seekwarc.cli.printing import picked
 from seekwarc.cli.progress import watch
 from seekwarc.cli.sizes import human_size
@@ -32,10 +32,9 @@ RANGE_SIZE = 64 << 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "folder", metavar="FOLDER", nargs="?", help="keep the two files there (default: they are deleted)"
-    )
-    add_value(parser, "-o --output", "FOLDER", "the same as FOLDER")
+    text = "keep the two files there (default: they are deleted)"
+    add_value(parser, "folder", "FOLDER", text, folder, nargs="?")
+    add_value(parser, "-o --output", "FOLDER", "the same as FOLDER", folder)
     add_value(parser, "--size", "SIZE", "size of the film (default: 192M)", parse_size, default=192 << 20)
     add_force_argument(parser)
     add_json_argument(parser)
@@ -44,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     name = options.output if options.folder is None else options.folder
     if name is not None:
-        if not name or None not in (options.folder, options.output):
+        if None not in (options.folder, options.output):
             raise SeekWarcError("name one folder to keep the files in, as FOLDER or with -o")
         make_folder(name)
         return _demo(Path(name), options, kept=True)

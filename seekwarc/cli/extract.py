@@ -21,7 +21,7 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from seekwarc.cli.arguments import add_flag, add_force_argument, add_value
+from seekwarc.cli.arguments import add_flag, add_force_argument, add_value, folder
 from seekwarc.cli.batch import as_json
 from seekwarc.cli.options import (
     ALWAYS,
@@ -48,7 +48,7 @@ __all__ = ["add_arguments", "run"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE|FOLDER", nargs="+")
-    add_value(parser, "-o --output", "DIR", "folder for the new files", required=True)
+    add_value(parser, "-o --output", "DIR", "folder for the new files", folder, required=True)
     add_selection_arguments(parser)
     text = "write payloads as they were sent, with their content coding (default: decoded)"
     add_flag(parser, "--encoded", text)

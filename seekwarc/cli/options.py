@@ -7,7 +7,7 @@ from collections.abc import Collection
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 
-from seekwarc.cli.arguments import MAX_NUMBER, Arguments, add_flag, add_value, argument, number, whole
+from seekwarc.cli.arguments import MAX_NUMBER, Arguments, add_flag, add_value, argument, folder, number, whole
 from seekwarc.cli.targets import input_target
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.conditions import parse_size
@@ -73,7 +73,7 @@ def add_dry_run_argument(parser: Arguments, text: str) -> None:
 def add_to_dir_arguments(parser: Arguments, made: str, more: str = "") -> None:
     """Add --to-dir, for verbs that make a file of each, and --flat."""
     text = f"write {made} into this folder, below it as FILE is below FOLDER{more}"
-    add_value(parser, "--to-dir", "DIR", text)
+    add_value(parser, "--to-dir", "DIR", text, folder)
     add_flag(parser, "--flat", "write all files into DIR itself (default: keep the tree)")
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 from fractions import Fraction
 
-from seekwarc.cli.arguments import add_flag, add_force_argument, add_value, number
+from seekwarc.cli.arguments import add_flag, add_force_argument, add_value, folder, number
 from seekwarc.cli.options import add_limit_argument, add_quiet_argument, values_of
 from seekwarc.cli.payloads import add_payload_arguments, found_record
 from seekwarc.cli.printing import done_json, picked, say
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_payload_arguments(parser)
     text = "from one picture to the next: 30s, 0.5, 1:00"
     add_value(parser, "--every", "TIME", text, _interval, required=True)
-    add_value(parser, "-o --output", "DIR", "folder for the pictures")
+    add_value(parser, "-o --output", "DIR", "folder for the pictures", folder)
     add_value(parser, "--sheet", "FILE", "a PNG with all pictures, their times under them")
     text = "width of the pictures in pixels (default: as in the film; 240 on the sheet)"
     add_value(parser, "--width", "N", text, number("width", 1, MAX_WIDTH))

@@ -50,6 +50,7 @@ from seekwarc.cli.arguments import (
     add_output_arguments,
     add_parts_argument,
     add_value,
+    folder,
 )
 from seekwarc.cli.batch import targets_of
 from seekwarc.cli.options import (
@@ -96,7 +97,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_to_dir_arguments(parser, "a new .warc.zst for each FILE")
     add_flag(parser, "--in-place", "replace each FILE with a new file, once all are complete and compared")
     add_flag(parser, "--delete-empty", "with --in-place: delete files of which only warcinfo would be left")
-    add_value(parser, "--backup", "DIR", "with --in-place: keep the old files in this folder, as a tree")
+    text = "with --in-place: keep the old files in this folder, as a tree"
+    add_value(parser, "--backup", "DIR", text, folder)
     add_selection_arguments(parser)
     add_list_arguments(parser)
     text = "an index of the files, which is replaced together with them"

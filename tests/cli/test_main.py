@@ -329,3 +329,18 @@ def test_a_signal_after_one_that_was_lost_stops_the_command(number: int) -> None
     command = [sys.executable, "-c", textwrap.dedent(script)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENT)
     assert (done.returncode, done.stderr) == (128 + number, "seekwarc: stopped\n")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps a folder that is in use")
+def test_a_current_folder_that_was_removed_is_not_called_standard_output(
+    run_main, capfd, crawl, tmp_path, monkeypatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert run_main("convert", str(crawl.zst), "-o", "new.warc.gz") == 2
+    said = capfd.readouterr().err
+    assert said == "seekwarc: the current folder was removed: change to another one\n"
+    assert run_main("convert", str(crawl.zst), "-o", str(tmp_path / "new.warc.gz")) == 0
+    monkeypatch.chdir(tmp_path)

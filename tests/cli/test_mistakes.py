@@ -66,6 +66,8 @@ def crawl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         (["wacz", "merge", ".", "-o", "b.wacz"], 2, ".: is a folder: name the WACZ files in it"),
         (["demo", "notes.txt"], 2, "notes.txt: the folder cannot be created: it is a file"),
         (["extract", "a.warc.zst", "-o", "notes.txt"], 2, "the folder cannot be created: it is a file"),
+        (["extract", "a.warc.zst", "-o", "-"], 2, "-o/--output: is standard output, and a folder is wanted"),
+        (["convert", "a.warc.zst", "--to-dir", "-"], 2, "--to-dir: is standard output, and a folder is"),
         # Of another command, or of nothing.
         (["wacz", "create", "a.warc.zst", "-o", "b.wacz", "--closure"], 2, "is for `seekwarc wacz merge`"),
         (["wacz", "merge", "a.wacz", "-o", "b.wacz", "--text"], 2, "--text is for `seekwarc wacz create`"),
