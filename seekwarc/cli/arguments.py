@@ -38,6 +38,8 @@ RARE: Final = frozenset(
 """Options that most users never need: the limits of reading."""
 MAX_NUMBER: Final = 10**18
 MAX_JOBS: Final = 256
+MAX_WIDTH: Final = 110
+"""Characters of a line of text that are easy to read."""
 _OPTION = re.compile(r"-[^\d.]")
 """How an option begins: after a minus, digits are a number."""
 REQUIRED: Final = re.compile("the following arguments are required: .*|.* is required", re.DOTALL)
@@ -56,6 +58,24 @@ class Help(argparse.RawDescriptionHelpFormatter):
         with contextlib.suppress(OSError):
             width = width or os.get_terminal_size(1).columns
         super().__init__(prog, width=(width or 80) - 2)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        """Fill the paragraphs, but for examples and tables."""
+        from textwrap import TextWrapper
+
+        wrapper = TextWrapper(
+            min(width, MAX_WIDTH),
+            initial_indent=indent,
+            subsequent_indent=indent,
+            break_on_hyphens=False,
+            break_long_words=False,
+        )
+        return "\n\n".join(
+            super(Help, self)._fill_text(it, width, indent)
+            if re.search(r"^( |seekwarc )", it, re.MULTILINE)
+            else wrapper.fill(it)
+            for it in text.strip().split("\n\n")
+        )
 
 
 class Parser(argparse.ArgumentParser):

@@ -11,7 +11,6 @@ from seekwarc.cli.batch import Printer, planned_jobs, refuse_unsound, run_batch
 from seekwarc.cli.options import limit_options
 from seekwarc.cli.passing import outside_wacz
 from seekwarc.cli.printing import picked, say
-from seekwarc.cli.sizes import human_size
 from seekwarc.cli.targets import absolute, existing_option
 from seekwarc.errors import SeekWarcError
 from seekwarc.format.conditions import parse_size
@@ -34,9 +33,9 @@ def add_sidecar_arguments(parser: argparse.ArgumentParser) -> None:
         "record is read at once; one that exists and fits FILE is skipped"
     )
     add_flag(group, "--sidecar", text)
-    text = f"smallest record to list, decompressed (default: {human_size(MIN_SIZE)})"
+    text = f"smallest record to list, decompressed (default: {MIN_SIZE >> 20}M)"
     add_value(group, "--min-size", "SIZE", text, parse_size)
-    text = f"content between points, which a read has to decompress (default: {human_size(SPACING)})"
+    text = f"content between points, which a read has to decompress (default: {SPACING >> 20}M)"
     add_value(group, "--spacing", "SIZE", text, parse_size)
     text = "take the points from an index of FILE by indexed_gzip or rapidgzip, and try them out"
     add_value(group, "--from-gzidx", "INDEX", text)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+
+from seekwarc.cli.verbs import VERBS
 
 
 @pytest.mark.parametrize(
@@ -43,3 +47,12 @@ def test_a_file_whose_name_begins_like_an_option_is_named(command, tmp_path, mon
     )
     assert "unknown option" not in command("ls", "-k", status=2).stderr
     assert "unknown option" not in command("cat", "--", "-x.warc.gz", status=2).stderr
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("columns", [60, 80])
+def test_help_is_as_wide_as_the_terminal(verb, columns, monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    for line in VERBS[verb].parser().format_help().splitlines():
+        is_example = re.match(r"\s*(seekwarc|ffmpeg|zstd|pg_dump) ", line)
+        assert len(line) <= columns or is_example, line
