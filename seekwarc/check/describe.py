@@ -196,7 +196,7 @@ def info(
     if by is not None and by not in GROUPINGS:
         raise ValueError(f"by is {by!r}, not {', '.join(GROUPINGS[:-1])} or {GROUPINGS[-1]}")
     with Reader(target, **(limits or {})) as archive:
-        return describe_file(archive, by=by, largest=largest, selection=Selection.of(**conditions))
+        return describe_file(archive, by=by, largest=largest, selection=Selection.named(**conditions))
 
 
 def describe_record(record: Record) -> dict[str, object]:

@@ -93,7 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "name under which browsers reach this server through a proxy (may be repeated)"
     add_value(parser, "--name", "HOST", text, repeat=True, default=[])
     text = "replay pages on another port by wabac.js: its npm package (.tgz), the folder of it, or sw.js"
-    add_value(parser, "--replay", "WORKER", text, nargs="?", const="")
+    add_value(parser, "--replay", "WORKER", text, str, nargs="?", const="")
     text = (
         "let pages of this origin embed and read payloads: https://example.org, or '*' for all (may be "
         "repeated)"

@@ -89,7 +89,7 @@ class Choice:
                 target = conditions.pop(argument, None)
                 if target is not None:
                     lists.append((test(target), argument == name))
-        selection = Selection.of(**conditions)
+        selection = Selection.named(**conditions)
         return cls(selection, tuple(lists), invert, has_ids, selection.same_uris | uris)
 
     def __bool__(self) -> bool:

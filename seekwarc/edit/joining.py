@@ -40,7 +40,7 @@ from seekwarc.read.options import ReadLimits, ReadOptions
 from seekwarc.read.reader import Reader, WholeReader
 from seekwarc.read.record import Record
 from seekwarc.read.selection import Selection
-from seekwarc.storage.expand import expand
+from seekwarc.storage.expand import each_of, expand
 from seekwarc.storage.streams import ReadableStream
 from seekwarc.write.block_reader import SizedStream
 from seekwarc.write.files import Existing, refuse_existing, refuse_same_file
@@ -118,7 +118,7 @@ def join(
     sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     target: str | os.PathLike[str] | None = None,
     *,
-    uris: Iterable[str] | None = None,
+    uris: str | Iterable[str] | None = None,
     dry_run: bool = False,
     existing: Existing = "error",
     processes: int = 1,
@@ -168,7 +168,7 @@ def join(
     if target is not None:
         for name in names:
             refuse_same_file(os.fspath(name), target)
-    asked = {normalized(uri): uri for uri in uris} if uris is not None else None
+    asked = {normalized(uri): uri for uri in each_of(uris)} if uris is not None else None
     hosts = Selection.of(host=host).hosts
     options_of_reading = ReadOptions.of(**limits or {})
     if on_error != "raise":

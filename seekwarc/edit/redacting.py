@@ -31,7 +31,7 @@ from seekwarc.format.uri import as_utf8
 from seekwarc.jobs.passing import OnError, readable
 from seekwarc.jobs.progress import Progress, no_progress
 from seekwarc.read.options import ReadLimits, ReadOptions
-from seekwarc.storage.expand import expand
+from seekwarc.storage.expand import each_of, expand
 from seekwarc.write.files import Existing, refuse_url
 from seekwarc.write.forms import compression_of
 
@@ -117,7 +117,7 @@ def redact(
     target: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None = None,
     *,
     in_place: bool = False,
-    indexes: Iterable[str | os.PathLike[str]] = (),
+    indexes: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] = (),
     reason: str | None = None,
     stubs: bool = True,
     stub_uris: bool = True,
@@ -210,7 +210,7 @@ def redact(
     if not (choice := Choice.of(**conditions)):
         raise ValueError("no condition is given, so every record would be removed")
     sources = [sources] if isinstance(sources, str | os.PathLike) else [*sources]
-    indexes = [*indexes]
+    indexes = each_of(indexes)
     names = [os.fspath(it) for it in expand(sources)]
     backups = _backups(sources, names, backup) if backup is not None else {}
     if not in_place and (delete_empty or backups):

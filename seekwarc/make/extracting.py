@@ -401,7 +401,7 @@ def extract(
     with Extractor(
         names,
         os.fspath(folder),
-        Selection.of(**conditions),
+        Selection.named(**conditions),
         open_file=open_file,
         decoded=decoded,
         max_size=max_size,

@@ -239,7 +239,11 @@ def text(
     """
     resiliparse_needed()
     wanted = _Wanted(
-        selection=Selection.of(**conditions), main=main, dedupe=dedupe, max_size=max_size, max_text=max_text
+        selection=Selection.named(**conditions),
+        main=main,
+        dedupe=dedupe,
+        max_size=max_size,
+        max_text=max_text,
     )
     given = [sources] if isinstance(sources, IOBase) else [*expand(sources)]
     for source in given:

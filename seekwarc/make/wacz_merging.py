@@ -19,6 +19,7 @@ from seekwarc.make.names import NamesInUse
 from seekwarc.make.wacz_closing import Needed, Original
 from seekwarc.make.wacz_creating import Made
 from seekwarc.make.wacz_writing import PAGES, WaczOutput, WaczWriting
+from seekwarc.storage.expand import each_of
 from seekwarc.storage.opening import open_stored
 from seekwarc.storage.zip_members import ARCHIVE, ZipArchive, open_zip
 from seekwarc.system import temporary_folder
@@ -29,7 +30,7 @@ __all__ = ["merge_wacz"]
 
 
 def merge_wacz(
-    sources: Iterable[str | os.PathLike[str]],
+    sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     target: str | os.PathLike[str] | BinaryIO,
     *,
     title: str | None = None,
@@ -62,7 +63,7 @@ def merge_wacz(
         TargetError: The target cannot be written.
         ValueError: There are no files.
     """
-    names = [os.fspath(source) for source in sources]
+    names = each_of(sources)
     if not names:
         raise ValueError("sources is empty: there are no files to merge")
     for name in names:

@@ -60,12 +60,17 @@ class WaczWriting:
     """Damaged places of the files, whose records were left out."""
 
 
+class _Zip(ZipFile):
+    def __del__(self) -> None:
+        """Do nothing: that of ZipFile ends an archive that failed, in a file that is closed and removed."""
+
+
 class WaczOutput:
     """A WACZ that is being written: `seconds` after 1970, or now."""
 
     def __init__(self, output: Writable, seconds: float | None = None) -> None:
         self._file = OutputFile(output)
-        self._zip = ZipFile(cast("IO[bytes]", self._file), "w")
+        self._zip = _Zip(cast("IO[bytes]", self._file), "w")
         self._resources: list[dict[str, object]] = []
         self._now = time.gmtime(seconds)
 

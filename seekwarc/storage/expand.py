@@ -22,6 +22,7 @@ from seekwarc.format.words import counted
 __all__ = [
     "UNFINISHED",
     "Expanded",
+    "each_of",
     "expand",
     "index_ending",
     "noting",
@@ -143,6 +144,11 @@ def placed(
                 if expanded is not None:
                     expanded.files.add(file)
                 yield file, place
+
+
+def each_of(names: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[str]:
+    """Return the names that are given, as they are; a single one need not be in a list."""
+    return [os.fspath(it) for it in ([names] if isinstance(names, str | os.PathLike) else names)]
 
 
 def index_ending(target: object) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -51,3 +53,18 @@ def test_the_keys_of_browsers_become_those_of_the_others(tmp_path: Path) -> None
     assert {line.key for line in seekwarc.Index(tmp_path / "new.wacz").lookup(FILM)} == {
         "org,example)/film.mp4"
     }
+
+
+def test_a_merge_that_fails_prints_nothing(tmp_path: Path) -> None:
+    code = """
+from seekwarc import tools
+try:
+    tools.merge_wacz("missing.wacz", "new.wacz")
+except OSError as error:
+    kept = error
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("", "")
+    assert not [*tmp_path.iterdir()]

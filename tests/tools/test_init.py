@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import seekwarc
 from seekwarc import tools
 from seekwarc.cli.verbs import VERBS
 from seekwarc.errors import FormatError, SeekWarcError
+from tests.support.captures import related
 from tests.support.foreign import Foreign, text
 from tests.support.reading import blocks_of
 from tests.support.writing import noise
@@ -170,3 +172,25 @@ def test_functions_keep_their_names_when_modules_are_imported(name: str) -> None
     assert function is getattr(tools, name)
     assert ":\n" in function.__doc__
     assert f"tools.{name}(" in function.__doc__, "there is an example"
+
+
+@pytest.mark.parametrize("name", ["extract", "filter", "redact", "text"])
+def test_a_condition_of_another_name_is_called_so(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.warc.zst").write_bytes(related())
+    with pytest.raises(TypeError, match=r"unknown option: mimetype; did you mean mime\?"):
+        getattr(tools, name)(tmp_path / "a.warc.zst", tmp_path / "new", mimetype="image/png")
+    with pytest.raises(TypeError, match=r"unknown option: mimetype; did you mean mime\?"):
+        tools.info(tmp_path / "a.warc.zst", mimetype="image/png")  # type: ignore[call-arg]
+
+
+def test_a_single_name_need_not_be_in_a_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.warc.zst").write_bytes(related())
+    tools.index("a.warc.zst", "a.cdxj")
+    tools.create_wacz("a.warc.zst", "a.wacz")
+    assert tools.merge_wacz("a.wacz", "b.wacz").files == 1
+    assert tools.join("a.warc.zst", uris="http://example.org/none", dry_run=True).not_found == [
+        "no capture of http://example.org/none in parts"
+    ]
+    redact = partial(tools.redact, "a.warc.zst", "c.warc.zst", type="response", with_revisits=True)
+    assert redact(indexes="a.cdxj", dry_run=True).matched > 0
