@@ -7,7 +7,7 @@ import os
 from contextlib import suppress
 from typing import BinaryIO
 
-from seekwarc.errors import SourceError, UnsupportedError
+from seekwarc.errors import SourceError, SourceNotFoundError, UnsupportedError
 from seekwarc.storage.local import BytesSource, LocalFileSource, OpenedFileSource, is_plain_file
 from seekwarc.storage.source import RangeReadable, RangeSource, as_source
 from seekwarc.storage.streams import FileObjectSource, PipeSource
@@ -86,7 +86,8 @@ def open_stored(path: str | os.PathLike[str]) -> RangeSource:
 def refuse_empty(name: str) -> None:
     """Refuse the name that a script with an unset variable gives; it does not mean the current folder."""
     if not name:
-        raise SourceError("a name is empty; name a file or a folder (`.` for the current one)")
+        text = "cannot be opened: the name is empty; name a file or a folder (`.` for the current one)"
+        raise SourceNotFoundError(text)
 
 
 def _open_file(file: BinaryIO) -> RangeSource:
