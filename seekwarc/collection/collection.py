@@ -235,8 +235,9 @@ class Collection(Closing):
             for entry in (*self.index.by_id(name), *self.index.concurrent_to(name)):
                 if entry.id is not None and entry.id not in found:
                     found[entry.id] = entry
-                    names += [name for name in (entry.id, *entry.concurrent_to) if name not in named]
-                    named.update(names)
+                    new = [name for name in (entry.id, *entry.concurrent_to) if name not in named]
+                    names += new
+                    named.update(new)
         return tuple(self.record(entry) for name, entry in found.items() if name != record.id)
 
     def refers_to(self, record: Record) -> Record | None:

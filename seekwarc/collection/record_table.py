@@ -335,7 +335,10 @@ class RecordTable:
 
     def concurrent_to(self, record_id: str) -> Sequence[Entry]:
         """See `RecordIndex.concurrent_to`."""
-        return self._entries("n IN (SELECT n FROM concurrent WHERE id = ?)", self._text(record_id))
+        self._prepare()
+        statement = "SELECT DISTINCT n FROM concurrent WHERE id = ? ORDER BY n"
+        # Each of the many names of a record may lead to that record again, which is then not read again.
+        return self._of_rows(self._reader.numbers(statement, (self._text(record_id),)))
 
     def referring_to(self, record_id: str) -> Sequence[Entry]:
         """See `RecordIndex.referring_to`."""
@@ -381,6 +384,9 @@ class RecordTable:
             numbers = self._reader.numbers(f"SELECT n FROM records WHERE {condition} ORDER BY n", values)  # noqa: S608
             if len(numbers) <= MAX_KNOWN:
                 self._looked_up.put(key, numbers)
+        return self._of_rows(numbers)
+
+    def _of_rows(self, numbers: Sequence[int]) -> tuple[Entry, ...]:
         known = self._known
         missing = [number for number in numbers if number not in known]
         if missing:

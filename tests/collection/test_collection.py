@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import json
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -303,6 +304,18 @@ def test_concurrent_records_know_each_other_through_others(of: int) -> None:
 def test_records_that_name_one_that_is_not_there_are_concurrent() -> None:
     with Collection(files([put(2, concurrent_to(1))], [put(3, concurrent_to(1))])) as collection:
         assert numbers(by_number(collection, 2).concurrent) == {3}
+
+
+def test_many_names_that_lead_to_the_same_records_do_not_multiply(monkeypatch) -> None:
+    others = [concurrent_to(number) for number in range(100, 600)]
+    parsed: list[str] = []
+    with Collection(files([put(number, *others) for number in range(1, 9)])) as collection:
+        first = by_number(collection, 1)
+        loads = json.loads
+        monkeypatch.setattr(json, "loads", lambda text: parsed.append(text) or loads(text))
+        assert numbers(first.concurrent) == set(range(2, 9))
+    # Each of the 500 names leads to 8 records that name all 500.
+    assert len(parsed) < 50
 
 
 def test_a_record_is_not_concurrent_with_itself() -> None:
