@@ -157,6 +157,8 @@ class IndependentReader:
             return whole.read(begin + size)[begin:]
         position, data = bit // 8, b""
         while len(data) < size:
+            if position + 3 > len(self._archive):
+                raise WrongError  # Or the end would be blocks without content, for ever.
             header = int.from_bytes(self._archive[position : position + 3], "little")
             kind, length = header >> 1 & 3, header >> 3
             stored = 1 if kind == 1 else length
