@@ -241,7 +241,9 @@ def places(bench, tmp_path_factory) -> Callable[[str], list[Place]]:
         near = [place for place in every if place.file in MAKE_FILES]
         assert len(near) > 5
         chance = random.Random(name)
-        return chance.sample(near, min(MAX_PLACES, len(near))) + chance.sample(every, MAX_PLACES)
+        # The first of them is passed before there is any file.
+        some = near[:1] + chance.sample(near, min(MAX_PLACES, len(near)))
+        return some + chance.sample(every, MAX_PLACES)
 
     return places
 

@@ -323,7 +323,7 @@ BOMBS = {
         lambda: exabyte_records(lambda data: zstd_frame(data, content_size=False), 1000), ALL_CLAIMED
     ),
     "exabytes in a frame": Bomb(exabyte_frames),
-    "exabytes in a chunk": Bomb(exabyte_chunks, {"iterate": "1", "verify": "1 header"}),
+    "exabytes in a chunk": Bomb(exabyte_chunks, {"iterate": "1", "verify": "1 chunks header"}),
     "decodes to more than it says": Bomb(
         lambda: more_than_stated(54), {"at": "100 ChecksumError ChecksumError"}
     ),
