@@ -11,6 +11,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -108,11 +109,17 @@ class Pages:
         page = context.new_page()
         page.set_default_timeout(20_000)
         page.on("pageerror", lambda error: page.problems.append(str(error)))
-        page.on("console", lambda message: message.type == "error" and page.problems.append(message.text))
+        page.on("console", partial(_note, page))
         page.on("request", lambda request: page.asked.append(request.url))
         # What is asked for first is fetched, as in a new profile.
         context.new_cdp_session(page).send("Network.setCacheDisabled", {"cacheDisabled": True})
         return page
+
+
+def _note(page: Any, message: Any) -> None:
+    # Now and then Playwright's own script, which it puts into each frame, comes too late for a sandboxed one.
+    if message.type == "error" and not message.text.startswith("Blocked script execution in"):
+        page.problems.append(message.text)
 
 
 def _clear(page: Any) -> bool:
