@@ -50,7 +50,8 @@ def test_a_file_whose_name_begins_like_an_option_is_named(command, tmp_path, mon
 
 
 @pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize("columns", [60, 80])
+# In fewer columns argparse of Python 3.13 does not break "FILE|FOLDER|INDEX [FILE|FOLDER|INDEX ...]".
+@pytest.mark.parametrize("columns", [70, 80])
 def test_help_is_as_wide_as_the_terminal(verb, columns, monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     for line in VERBS[verb].parser().format_help().splitlines():
