@@ -65,8 +65,10 @@ _SEVERITIES = {
     "deviations": ProblemSeverity.DEVIATION,
     "limits": ProblemSeverity.LIMIT,
 }
+FIRST = b'{"file":'
+"""How each line of a report begins."""
 MAX_FIRST = 4096
-"""Bytes of the first line of a report that show what it is."""
+"""Bytes of the first line of a file that show whether it is one."""
 MAX_OF_A_KIND = 10
 """Problems of one kind that are printed for a file, without --all."""
 
@@ -139,7 +141,7 @@ class _Report:
         self._file.seek(0)
         first = self._file.readline(MAX_FIRST)
         # Half a line may be of a run that was killed.
-        if not first.startswith(b"{") and (first.endswith(b"\n") or not first.isascii()):
+        if not first.startswith(FIRST) and (first.endswith(b"\n") or not first.isascii()):
             self._file.close()
             text = "exists and is not a report of `verify`, so nothing is added to it; name another file"
             raise TargetExistsError(text, source=options.report)

@@ -395,6 +395,13 @@ def test_a_report_of_anything_harms_nothing(command, crawl, tmp_path, line) -> N
     assert json.loads(report.read_bytes().splitlines()[-1])["sound"] is True
 
 
+@pytest.mark.parametrize("line", [b'{"format": "json-pages-1.0"}\n', b"org,e)/ 2026 {}\n", b"\x1f\x8b\x08"])
+def test_other_files_are_no_reports(command, crawl, tmp_path, line) -> None:
+    (report := tmp_path / "pages.jsonl").write_bytes(line)
+    assert "is not a report of `verify`" in command("verify", crawl.zst, "--report", report, status=2).stderr
+    assert report.read_bytes() == line
+
+
 def test_a_report_that_cannot_be_written_is_refused(command, crawl, tmp_path) -> None:
     stderr = command("verify", crawl.zst, "--report", tmp_path / "none" / "x", status=2).stderr
     assert "cannot be written" in stderr
