@@ -50,10 +50,11 @@ def test_a_file_whose_name_begins_like_an_option_is_named(command, tmp_path, mon
 
 
 @pytest.mark.parametrize("verb", VERBS)
-# In fewer columns argparse of Python 3.13 does not break "FILE|FOLDER|INDEX [FILE|FOLDER|INDEX ...]".
-@pytest.mark.parametrize("columns", [70, 80])
+@pytest.mark.parametrize("columns", [60, 80])
 def test_help_is_as_wide_as_the_terminal(verb, columns, monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     for line in VERBS[verb].parser().format_help().splitlines():
         is_example = re.match(r"\s*(seekwarc|ffmpeg|zstd|pg_dump) ", line)
-        assert len(line) <= columns or is_example, line
+        # From Python 3.13 on, argparse does not break "FILE|FOLDER|INDEX [FILE|FOLDER|INDEX ...]".
+        is_one_name = re.fullmatch(r" +(\S+) \[\1 \.\.\.\]", line)
+        assert len(line) <= columns or is_example or is_one_name, line

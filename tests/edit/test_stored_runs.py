@@ -118,7 +118,6 @@ def test_what_changes_between_the_passes_is_not_written(tmp_path: Path) -> None:
     assert len(done.damaged) == 1
 
 
-@pytest.mark.skipif("zstandard" not in LIBRARY.NAME, reason="the bound is python-zstandard's")
 def test_copying_a_record_of_a_run_takes_few_calls(tmp_path: Path) -> None:
     path, target = tmp_path / "in.warc.zst", tmp_path / "new.warc.zst"
     made = Foreign()
@@ -127,5 +126,6 @@ def test_copying_a_record_of_a_run_takes_few_calls(tmp_path: Path) -> None:
     path.write_bytes(made.bytes())
     options = {"closure": False, "existing": "overwrite", "type": "resource", "threads": 1}
     tools.filter(path, None, dry_run=True, **options)
-    with at_most_calls(2000 * 100):
+    # Without python-zstandard, frames are not decoded by one call.
+    with at_most_calls(2000 * (100 if "zstandard" in LIBRARY.NAME else 105)):
         tools.filter(path, target, **options)
