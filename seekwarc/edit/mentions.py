@@ -73,7 +73,7 @@ def needles_of(record: Record, *, with_digest: bool) -> dict[bytes, str]:
     named = [(what, value) for what, value in found if value]
     spelled = ((what, spelling) for what, value in named for spelling in (value, as_utf8(value)))
     needles = {value.encode("utf-8", "surrogateescape"): what for what, value in spelled}
-    return needles | {usual: what for what, value in named if (usual := _usual(value)) is not None}
+    return needles | {usual: what for what, value in named if (usual := _usual(value))}
 
 
 def in_record(
@@ -106,15 +106,15 @@ def in_line(
 
 def _mentioned(word: bytes, needles: Mapping[bytes, str]) -> str | None:
     """Return what a word mentions, in any spelling."""
-    what = needles.get(word)
-    if what is None and (b"://" in word or (len(word) > MIN_DIGEST and _DIGEST.match(word))):
-        usual = _usual(word.decode("utf-8", "surrogateescape"))
-        what = needles.get(usual) if usual is not None else None
-    return what
+    if word in needles:
+        return needles[word]
+    if b"://" in word or (len(word) > MIN_DIGEST and _DIGEST.match(word)):
+        return needles.get(_usual(word.decode("utf-8", "surrogateescape")))
+    return None
 
 
-def _usual(value: str) -> bytes | None:
-    """Return what is equal for all spellings of a URI or a digest; None if it is neither, or unknown."""
+def _usual(value: str) -> bytes:
+    """Return what is equal for all spellings of a URI or a digest; nothing if it is neither, or unknown."""
     if "://" in value:
         return normalized(value)
     with suppress(FormatError):
@@ -122,7 +122,7 @@ def _usual(value: str) -> bytes | None:
         if (raw := digest.raw) is not None:
             usual = labelled("sha1", raw) if digest.name == "sha1" else f"{digest.name}:{raw.hex()}"
             return usual.encode()
-    return None
+    return b""
 
 
 def is_stub(record: Record) -> bool:

@@ -53,7 +53,6 @@ class Severity(StrEnum):
     """The standard says "should"."""
 
 
-# Each of these returns whether a value has the form that its clause asks for.
 MAX_REMEMBERED: Final = 100
 """Characters of a value that is worth remembering; also bounds what is kept of hostile ones."""
 
@@ -80,6 +79,7 @@ def _parsed_by(
     return _remembering(check)
 
 
+# Each of these returns whether a value has the form that its clause asks for.
 _is_w3c_date = _matching(r"\d{4}(?:-\d\d(?:-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?Z)?)?)?")
 _is_date_1_0 = _matching(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _is_ipv4 = _matching(r"\d{1,3}(?:\.\d{1,3}){3}")

@@ -154,7 +154,7 @@ def parse_frame_header(data: Buffer, position: int = 0) -> FrameHeader:
 def frame_facts(data: Buffer, position: int) -> tuple[int, int, bool] | None:
     """Return header size, content size and whether there is a checksum; `parse_frame_header` made fast.
 
-    The result is None for a frame that does not state its content size, or states none, for damage, and if
+    Returns None for a frame without a stated content size, or with a stated size of 0, for damage, and if
     `data` is too short to hold the longest frame header and a block header.
     """
     if len(data) - position < MAX_FRAME_HEADER_SIZE + 3 or data[position : position + 4] != FRAME_MAGIC_BYTES:

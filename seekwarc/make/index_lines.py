@@ -199,8 +199,8 @@ def timestamp_in_index(record: Record) -> str:
     stated = record.header.get("WARC-Date")
     timestamp = _timestamp(stated or "")
     if timestamp is None:
-        what = "no WARC-Date" if stated is None else f"a malformed WARC-Date, {quoted(stated[:40])}"
-        raise FormatError(f"this record has {what}, so it gets no line")
+        has = f"a malformed WARC-Date, {quoted(stated[:40])}" if stated is not None else "no WARC-Date"
+        raise FormatError(f"this record has {has}, so it gets no line")
     return timestamp
 
 

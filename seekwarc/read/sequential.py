@@ -177,7 +177,7 @@ class StreamedRecords:
         with the frame, unless that other one is part of its block.
         """
         stop = self._stream.whole_frame_stop()
-        if stop is None or (stop < self._block_end and stop < self._block_start):
+        if stop is None or stop < self._block_start:
             return  # A frame that ends in the header says nothing about the block.
         try:
             is_shared, is_longer = beyond_frame(self._file, self._stream, self._block_end, stop)
