@@ -27,7 +27,7 @@ def add_address_arguments(group: Arguments, parser: argparse.ArgumentParser) -> 
     text = "print the address of the latest capture in `seekwarc serve`, or of that nearest to --closest"
     add_flag(group, "--url", text)
     text = f"with --url: the address that `seekwarc serve` has printed (default: {SERVER})"
-    add_value(parser, "--server", "ADDRESS", text, _server, default=SERVER)
+    add_value(parser, "--server", "ADDRESS", text, _server)
 
 
 def _server(text: str) -> str:
@@ -47,7 +47,7 @@ def address(options: argparse.Namespace, uri: str | None, date: WarcDate) -> str
 
     if options.match == "exact" and (note := Meant(options.uri).note(uri)) is not None:
         say(note)
-    server: str = options.server
+    server: str = options.server or SERVER
     return server + capture_address(uri or options.uri, date).removeprefix("/")
 
 

@@ -37,7 +37,7 @@ from seekwarc.cli.options import (
 )
 from seekwarc.cli.printing import printable
 from seekwarc.cli.targets import input_target, refuse_swapped
-from seekwarc.errors import NotFoundError
+from seekwarc.errors import NotFoundError, SeekWarcError
 from seekwarc.format.cdxj import date_digits
 from seekwarc.format.dates import LATEST
 from seekwarc.format.json_text import json_text
@@ -87,6 +87,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     show = _json if options.json else _cdxj if options.cdxj else _line
     closest, limit = options.closest, options.limit
+    if options.server is not None and not options.url:
+        raise SeekWarcError("--server is for --url, which prints the address of a capture there")
     if options.url:
         if is_archive(options.index):
             print(address_in_archive(options))

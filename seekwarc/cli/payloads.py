@@ -24,7 +24,7 @@ from seekwarc.cli.options import (
     open_options,
 )
 from seekwarc.cli.printing import passed_over, say
-from seekwarc.cli.records import RecordSearch, add_record_arguments
+from seekwarc.cli.records import RecordSearch, add_record_arguments, refuse_unused
 from seekwarc.cli.targets import open_archive
 from seekwarc.errors import HoleError, NotFoundError, SeekWarcError, SegmentError, SourceError
 from seekwarc.read.record import Record
@@ -121,17 +121,17 @@ def add_payload_arguments(parser: argparse.ArgumentParser) -> None:
 @contextmanager
 def found_record(options: argparse.Namespace, *, part: str = "payload") -> Iterator[Found]:
     """Provide the record that the arguments name; for its payload, with that of the records that have it."""
+    if options.file is None and options.index is None:
+        raise SeekWarcError("name a FILE or an --index")
+    refuse_unused(options)
     is_own = _use_own_index(options)
     if options.index is not None:
         with _by_index(options, is_own=is_own, resolve=part == "payload") as found:
             yield found
         return
-    if options.file is None or options.date is not None or options.closest or options.files is not None:
-        others = [f"--{it}" for it in ("date", "closest", "files") if getattr(options, it)]
+    if others := [f"--{it}" for it in ("date", "closest", "files") if getattr(options, it)]:
         raise SeekWarcError(
             f"{' and '.join(others)}: only with an --index; dates of a FILE are --since and --until"
-            if others and options.file is not None
-            else "name a FILE or an --index"
         )
     files = list(expand(options.file))
     if options.offset is not None and len(files) > 1:

@@ -24,7 +24,14 @@ if TYPE_CHECKING:
     from seekwarc.cli.advice import RequestAdvice
     from seekwarc.collection.likeness import Meant
 
-__all__ = ["NO_CAPTURE", "RecordSearch", "add_record_arguments", "split_offset", "wanted_record"]
+__all__ = [
+    "NO_CAPTURE",
+    "RecordSearch",
+    "add_record_arguments",
+    "refuse_unused",
+    "split_offset",
+    "wanted_record",
+]
 
 MAX_NEAR: Final = 3
 """Similar URIs that are named when one is not found."""
@@ -74,8 +81,17 @@ def split_offset(options: argparse.Namespace) -> None:
         raise SeekWarcError("OFFSET, --uri and --id name a record of one file: give only that file")
 
 
+def refuse_unused(options: argparse.Namespace) -> None:
+    """Refuse options that say nothing of a record that is named in this way."""
+    if options.uri is None and (options.since, options.until) != (None, None):
+        raise SeekWarcError("--since and --until choose a capture: name its --uri")
+    if options.offset is None and options.length is not None:
+        raise SeekWarcError("--length is that of the record at OFFSET")
+
+
 def wanted_record(archive: Reader, options: argparse.Namespace) -> tuple[Record, int]:
     """Return the record that the arguments ask for, and the exit status: 1 if damage was passed over."""
+    refuse_unused(options)
     search = RecordSearch(options)
     if not search.look_in(archive) and options.uri is not None and archive.size is not None:
         search.look_in(archive, alike=True)

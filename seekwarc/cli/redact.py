@@ -107,7 +107,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_flag(parser, "--with-revisits", "remove revisits whose originals are removed, too")
     text = "let them refer to another capture of the payload, or give it to the first of them"
     add_flag(parser, "--promote", text)
-    add_value(parser, "--reason", "TEXT", "why, for the stubs")
+    add_value(parser, "--reason", "TEXT", "why, for the stubs and the report")
     add_flag(parser, "--no-stubs", "leave nothing in place of removed records")
     add_flag(parser, "--no-uri", "do not name the target URIs of removed records in the stubs")
     text = "copy frames with the dictionary of the file, which may hold fragments of what is removed"
@@ -123,15 +123,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    if (
-        not options.dry_run
-        and sum((options.output is not None, options.to_dir is not None, options.in_place)) != 1
-    ):
-        raise SeekWarcError("name the new file with -o, or a folder with --to-dir, or use --in-place")
-    if "-" in (options.output, *options.files):
-        raise SeekWarcError(
-            "the files are read more than once, so neither they nor OUT can be a pipe: name files"
-        )
+    _check(options)
     sources, target = targets_of(options)
     with PassedOver(options, NOT_SEARCHED) as passed:
         if options.in_place:
@@ -178,6 +170,20 @@ def run(options: argparse.Namespace) -> int:
         bool(done.mentions or done.indexes_beside)
     )
     return REFUSED if done.refusals else status
+
+
+def _check(options: argparse.Namespace) -> None:
+    if (
+        not options.dry_run
+        and sum((options.output is not None, options.to_dir is not None, options.in_place)) != 1
+    ):
+        raise SeekWarcError("name the new file with -o, or a folder with --to-dir, or use --in-place")
+    if options.no_stubs and options.no_uri:
+        raise SeekWarcError("--no-uri is for the stubs, which --no-stubs leaves out")
+    if "-" in (options.output, *options.files):
+        raise SeekWarcError(
+            "the files are read more than once, so neither they nor OUT can be a pipe: name files"
+        )
 
 
 def _report(done: Redaction, *, is_dry: bool) -> Iterator[str]:

@@ -166,7 +166,7 @@ def redact(
             without records to remove stay unchanged, unless they have the dictionary of another one.
         indexes: CDXJ files, clusters (.idx) and Parquet files that name records of the files. Each is
             replaced, together with the files, by one with the lines of the new files instead.
-        reason: Why, for the stubs.
+        reason: Why, for the stubs and the report.
         stubs: Add, after all others, a metadata record for each removed capture, which says when and why.
             Those of earlier runs stay, unless new ones would not name the target URI.
         stub_uris: Name the target URI of what was removed in its stub.

@@ -36,7 +36,7 @@ class KnownHosts(TrustedHostMiddleware):
     @override
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         host = _host(scope)
-        if host in self._known or (host is None and scope["http_version"] == "1.0"):
+        if host in self._known or (host is None and scope.get("http_version") == "1.0"):
             await self._inner(scope, receive, send)
         else:
             await super().__call__(scope, receive, send)
@@ -49,4 +49,5 @@ class KnownHosts(TrustedHostMiddleware):
 
 
 def _host(scope: Scope) -> bytes | None:
-    return next((value for name, value in scope["headers"] if name == b"host"), None)
+    # The start and the end of a server are asked for without headers.
+    return next((value for name, value in scope.get("headers", ()) if name == b"host"), None)

@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
 from seekwarc.compiling import Buffer, override
 from seekwarc.errors import SourceError
 from seekwarc.storage.plan import Request, plan_requests
-from seekwarc.storage.source import RangeReadable, RangeSource, SmallReads, SourceWrapper, Stats, as_source
+from seekwarc.storage.source import (
+    RangeReadable,
+    RangeSource,
+    SmallReads,
+    SourceWrapper,
+    Stats,
+    as_source,
+    closed_error,
+)
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -258,7 +266,7 @@ class Fetcher(SourceWrapper):
             piece = request.start, self._read_far(request.start, request.stop)
         with self._lock:
             if self._closed:
-                raise self._is_closed()
+                raise closed_error(self.name)
             if piece is not None:
                 self._prefetched = (piece, *self._prefetched)
         try:
@@ -274,7 +282,7 @@ class Fetcher(SourceWrapper):
     def _beside(self) -> Tasks:
         with self._lock:
             if self._closed:
-                raise self._is_closed()
+                raise closed_error(self.name)
             if self._tasks is None or self._process != os.getpid():
                 # A forked child has no threads of its parent's, and would wait for them for ever.
                 self._process = os.getpid()
@@ -282,9 +290,6 @@ class Fetcher(SourceWrapper):
 
                 self._tasks = Tasks(self.name, self.policy.in_flight)
             return self._tasks
-
-    def _is_closed(self) -> SourceError:
-        return SourceError("the archive is closed", source=self.name)
 
     def close(self) -> None:
         """Stop the threads and close the source, without waiting for requests in flight."""

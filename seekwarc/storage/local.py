@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from seekwarc.compiling import override
 from seekwarc.errors import SourceChangedError, SourceError, SourceNotFoundError
 from seekwarc.storage.plan import LOCAL
-from seekwarc.storage.source import RangeSource, SmallReads, read_fully
+from seekwarc.storage.source import RangeSource, SmallReads, closed_error, read_fully
 from seekwarc.storage.streams import OpenedElsewhere
 from seekwarc.system import READS_AT, is_at, max_open_files, read_at, read_into_at
 
@@ -107,7 +107,7 @@ class LocalFileSource(RangeSource):
     def _reopen(self) -> _Descriptor:
         with self._lock:
             if self._closed:
-                raise SourceError("the archive is closed", source=self.name)
+                raise closed_error(self.name)
             if self._descriptor is None:
                 descriptor = self._open(self._path)
                 self._check(os.fstat(descriptor.number))

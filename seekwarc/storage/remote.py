@@ -33,7 +33,7 @@ from seekwarc.errors import (
 from seekwarc.storage.plan import REMOTE
 from seekwarc.storage.remote_errors import Failure, failure_of
 from seekwarc.storage.remote_url import check_forked, open_store, shown_url
-from seekwarc.storage.source import RangeSource, read_fully
+from seekwarc.storage.source import RangeSource, closed_error, read_fully
 from seekwarc.storage.tasks import REQUESTS
 
 if TYPE_CHECKING:
@@ -263,26 +263,26 @@ class RemoteSource(RangeSource):
                     failure = failure._replace(kind=SourceTimeoutError)
                 return _Answer(0, 0, b"", failure)
             if self._closed.wait(wait):
-                raise self._is_closed()
+                raise closed_error(self.name)
 
     def _ask(self, wanted: _Wanted, min_piece: int) -> _Answer:
         """Make one request and check the answer; Ctrl-C and `close` end the wait for it."""
         check_forked(self.name)
         if REQUESTS.may_block:
             if self._closed.is_set():
-                raise self._is_closed()
+                raise closed_error(self.name)
             with self._slots:
                 return self._request(wanted, min_piece)
         answer: Future[_Answer] = Future()
         with self._lock:
             if self._closed.is_set():
-                raise self._is_closed()
+                raise closed_error(self.name)
             self._under_way.add(answer)
         REQUESTS.run(partial(self._settle, answer, wanted, min_piece))
         try:
             return answer.result()
         except CancelledError:
-            raise self._is_closed() from None
+            raise closed_error(self.name) from None
         finally:
             with self._lock:
                 self._under_way.discard(answer)
@@ -365,9 +365,6 @@ class RemoteSource(RangeSource):
                 f"bytes {start} to {stop} came, bytes {expected[0]} to {expected[1]} were asked for"
             )
         return start, stop
-
-    def _is_closed(self) -> SourceError:
-        return SourceError("the archive is closed", source=self.name)
 
     def _changed(self) -> SourceChangedError:
         return SourceChangedError(

@@ -13,9 +13,19 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from seekwarc.compiling import override
+from seekwarc.errors import SourceError
 from seekwarc.storage.plan import UNKNOWN, ReadPolicy
 
-__all__ = ["RangeReadable", "RangeSource", "SmallReads", "SourceWrapper", "Stats", "as_source", "read_fully"]
+__all__ = [
+    "RangeReadable",
+    "RangeSource",
+    "SmallReads",
+    "SourceWrapper",
+    "Stats",
+    "as_source",
+    "closed_error",
+    "read_fully",
+]
 
 
 class SmallReads(NamedTuple):
@@ -286,6 +296,11 @@ class Stats:
 
     def __repr__(self) -> str:
         return f"<Stats {', '.join(f'{name}={getattr(self, name)}' for name in self.__slots__)}>"
+
+
+def closed_error(name: str) -> SourceError:
+    """Return the error of whatever is asked of a source after it was closed."""
+    return SourceError("the archive is closed", source=name)
 
 
 def read_fully(read: Callable[[int, int], bytes], start: int, stop: int) -> bytes:

@@ -15,8 +15,8 @@ from contextvars import copy_context
 from functools import partial
 from typing import Any, Final, ParamSpec, TypeVar
 
-from seekwarc.errors import SourceError
 from seekwarc.storage.kept_threads import KeptThreads
+from seekwarc.storage.source import closed_error
 
 __all__ = ["REQUESTS", "Tasks"]
 
@@ -52,7 +52,7 @@ class Tasks:
         task = answer, partial(copy_context().run, partial(work, *args, **kwargs))
         with self._idle:
             if self._closed:
-                raise self._is_closed()
+                raise closed_error(self._name)
             self._waiting.append(task)
             if self._threads == self._most:
                 return answer
@@ -77,7 +77,7 @@ class Tasks:
         try:
             return answer.result()
         except CancelledError:
-            raise self._is_closed() from None
+            raise closed_error(self._name) from None
 
     def close(self, *, wait: bool = False) -> None:
         """Cancel everything. What has begun goes on, and what it returns is dropped; `wait` for its end.
@@ -109,9 +109,6 @@ class Tasks:
             _settle(answer, work)
             # What it holds, such as an answer, is not kept until the next one comes.
             del work
-
-    def _is_closed(self) -> SourceError:
-        return SourceError("the archive is closed", source=self._name)
 
 
 def _settle(answer: Future[_T], work: Callable[[], _T]) -> None:

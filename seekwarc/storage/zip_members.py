@@ -27,7 +27,7 @@ from seekwarc.errors import FormatError, LimitError, SourceError, SourceNotFound
 from seekwarc.format.words import quoted
 from seekwarc.storage.fetch import Fetcher
 from seekwarc.storage.local import BytesSource
-from seekwarc.storage.source import RangeSource, SmallReads
+from seekwarc.storage.source import RangeSource, SmallReads, closed_error
 from seekwarc.storage.source_file import SourceFile
 from seekwarc.storage.streams import FileObjectSource
 
@@ -263,7 +263,7 @@ class StoredMember(RangeSource):
     def _base(self) -> tuple[Fetcher, int]:
         archive = self._archive
         if archive is None:
-            raise SourceError("the archive is closed", source=self.name)
+            raise closed_error(self.name)
         if self._start is None:
             self._start = archive.start_of(archive.members[self._member])
         return archive.source, self._start

@@ -76,6 +76,13 @@ def crawl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         (["index", "a.warc.zst", "--text", "-o", "b.fts", "--spacing", "1M"], 2, "is for sidecars"),
         (["info", "a.warc.zst", "--range", "0-9"], 2, "--range is for a record: name it, by OFFSET"),
         (["info", "a.warc.zst", "--frames"], 2, "--frames is for a record: name it, by OFFSET"),
+        (["cat", "a.warc.zst", "0", "--since", "2026"], 2, "choose a capture: name its --uri"),
+        (["info", "a.warc.zst", "0", "--until", "2026"], 2, "choose a capture: name its --uri"),
+        (["cat", "a.warc.zst", "--uri", SITES[0], "--length", "9"], 2, "is that of the record at OFFSET"),
+        (["cat", "--index", "a.cdxj", "--uri", SITES[0], "--length", "9"], 2, "of the record at OFFSET"),
+        (["cat", "--uri", SITES[0]], 2, "name a FILE or an --index"),
+        (["lookup", "a.cdxj", SITES[0], "--server", "http://a.org/"], 2, "--server is for --url"),
+        (["redact", "a.warc.zst", "-o", "b.warc.zst", "--no-stubs", "--no-uri"], 2, "is for the stubs"),
         # The wrong order, or what belongs elsewhere.
         (["cat", "0", "a.warc.zst"], 2, "'a.warc.zst' is not a number of bytes; OFFSET goes after FILE"),
         (["lookup", SITES[0], "a.cdxj"], 2, f"a.cdxj goes first: seekwarc lookup a.cdxj {SITES[0]}"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
+from typing import Any
 
 import pytest
 
@@ -47,3 +49,17 @@ def test_a_name_that_was_let_in_lets_in_no_other(library) -> None:
         ):
             assert status(server.port, b"GET / HTTP/1.1\r\nHost: %s\r\n\r\n" % host) == expected
             assert status(server.port, b"GET / HTTP/1.1\r\n\r\n") == 400
+
+
+def test_servers_that_ask_for_the_start_are_answered(library) -> None:
+    """Those that have `lifespan` on, such as hypercorn, start no application that does not answer."""
+    asked, answered = ["lifespan.startup", "lifespan.shutdown"], []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": asked.pop(0)}
+
+    async def send(message: dict[str, Any]) -> None:
+        answered.append(message["type"])
+
+    asyncio.run(application(library)({"type": "lifespan", "asgi": {"version": "3.0"}}, receive, send))
+    assert answered == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
