@@ -15,7 +15,7 @@ from seekwarc.format.zstd import BLOCK_HEADER_SIZE, FrameHeader, raw_block_heade
 from seekwarc.frames.codec import LIBRARY, PLAIN, CodecError, Decompressor, window_error
 from seekwarc.frames.dictionary import Dictionary
 
-__all__ = ["MAX_WINDOW_SIZE", "FrameDecoder", "content_checksum"]
+__all__ = ["MAX_WINDOW_SIZE", "FrameDecoder", "content_checksum", "content_hash"]
 
 MAX_WINDOW_SIZE: Final = 128 << 20
 """Largest Window_Size decoded unless the caller raises it; the standard asks for 8 MiB."""
@@ -29,6 +29,11 @@ CHECKSUM_SIZE: Final = 4
 def content_checksum(content: Buffer) -> int:
     """Return the low 32 bits of XXH64, seed 0: Content_Checksum, and Checksum of a seek table."""
     return xxhash.xxh64_intdigest(content) & 0xFFFF_FFFF
+
+
+def content_hash() -> xxhash.xxh3_128:
+    """Return a hash of what is compared within one run: ten times as fast as one that withstands forgers."""
+    return xxhash.xxh3_128()
 
 
 class FrameDecoder:

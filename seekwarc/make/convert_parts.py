@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import BinaryIO, Final, NamedTuple
 
 from seekwarc.errors import ChecksumError, FormatError
+from seekwarc.frames.decoder import content_hash
 from seekwarc.frames.dictionary import Dictionary
 from seekwarc.frames.encoder import OrderedWork
 from seekwarc.jobs.parts import PartSource
@@ -40,7 +41,7 @@ class Converted(NamedTuple):
 
     file: PartFile
     digest: bytes
-    """BLAKE2 of its content, to find out whether what was just written is what was read."""
+    """XXH3 of its content, to find out whether what was just written is what was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class ConvertPart(CopyPart):
 
     def __call__(self, part: Split, source: RangeSource, spool: str) -> Converted:
         """Write the part into the spool."""
-        content = hashlib.blake2b()
+        content = content_hash()
         with self.records(source, part, content.update) as records:
             if self.compression == "zst":
                 with closing(self.sink(spool, part)) as sink:
@@ -95,7 +96,7 @@ class Joined:
         """Write the end of the file; return the SHA-256 of its content when all of it was compared."""
         if self._assembly is not None:
             self._assembly.end_file()
-        self._read_back(hashlib.blake2b().digest())
+        self._read_back(content_hash().digest())
         self._wait(0)
         return self._sha256.hexdigest()
 
@@ -120,7 +121,7 @@ class Joined:
             self._waiting.popleft()
 
     def _compare(self, stored: BinaryIO, part: Split, digest: bytes) -> None:
-        name, found = self._output.name, hashlib.blake2b()
+        name, found = self._output.name, content_hash()
         try:
             with stored, closing(PartSource(open_source(stored), part)) as source:
                 for data in content_of(source, part.start, max_dictionary_size=sys.maxsize):
