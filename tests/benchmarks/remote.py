@@ -86,7 +86,7 @@ def range_of_record(data: Data) -> list[Result]:
             ("fsspec and FastWARC, .warc.gz", gzipped, with_fastwarc(gzipped, gzip_offset)),
             ("fsspec and warcio, .warc.gz", gzipped, with_warcio),
         ]
-        what = "64 KiB of a 1 GiB record by HTTP, 50 ms an answer, opened each time"
+        what = f"64 KiB of a record of {data.size // MIB} MiB by HTTP, 50 ms an answer, opened each time"
         results = compare(
             what,
             timed_reads(with_seekwarc, places, truth),
