@@ -32,7 +32,7 @@ def content_checksum(content: Buffer) -> int:
 
 
 def content_hash() -> xxhash.xxh3_128:
-    """Return a hash of what is compared within one run: ten times as fast as one that withstands forgers."""
+    """Return a hash to compare content within one run: many times as fast as one that withstands forgers."""
     return xxhash.xxh3_128()
 
 
